@@ -11,6 +11,9 @@ namespace frazil::govern {
 namespace {
 
 constexpr bool kMustBeThere = true, kMayBeAbsent = false;
+constexpr std::string_view kDecisionText = "digest of the decision's input, which is a blob: {\"hook\", \"input\"}";
+constexpr std::string_view kApprovalsText =
+    "what persons signed: {\"counted\", \"not_counted\": reasons, \"envelope\": digest, \"outside\": reasons}";
 
 constexpr MemberRow kCommon[] = {
     {"at", MemberType::text, kMustBeThere, "time of the event, UTC, with milliseconds"},
@@ -36,10 +39,13 @@ constexpr MemberRow kWitness[] = {
 constexpr MemberRow kPolicy[] = {
     {"policy", MemberType::digest, kMustBeThere, "digest of the policy that is in force from now on"},
     {"serial", MemberType::number, kMayBeAbsent, "its serial number"},
+    {"signers", MemberType::list, kMayBeAbsent, "names of the persons whose signatures were demanded and found"},
 };
 constexpr MemberRow kApproval[] = {
     {"definition", MemberType::digest, kMustBeThere, "digest of the definition that is approved"},
     {"approver", MemberType::text, kMustBeThere, "id of the approver's key"},
+    {"parent", MemberType::text, kMayBeAbsent, "digest of the definition that may be replaced; empty: none"},
+    {"role", MemberType::text, kMayBeAbsent, "role in which it is given"},
 };
 constexpr MemberRow kLoad[] = {
     {"model", MemberType::text, kMustBeThere, "name of the model"},
@@ -47,8 +53,10 @@ constexpr MemberRow kLoad[] = {
     {"policy", MemberType::text, kMustBeThere, "digest of the policy in force, or \"none\""},
     {"rule", MemberType::text, kMustBeThere, "id of the rule that permits it"},
     {"version", MemberType::text, kMayBeAbsent, "version of the model; empty if it has one"},
+    {"parent", MemberType::digest, kMayBeAbsent, "digest of the definition that it replaces"},
     {"report", MemberType::digest, kMayBeAbsent, "digest of the report over all paths"},
-    {"decision", MemberType::text, kMayBeAbsent, "id of the decision"},
+    {"approvals", MemberType::object, kMayBeAbsent, kApprovalsText},
+    {"decision", MemberType::text, kMayBeAbsent, kDecisionText},
 };
 constexpr MemberRow kEdit[] = {
     {"model", MemberType::text, kMustBeThere, "name of the model"},
@@ -59,7 +67,8 @@ constexpr MemberRow kEdit[] = {
     {"rule", MemberType::text, kMustBeThere, "id of the rule that permits it"},
     {"version", MemberType::text, kMayBeAbsent, "version of the model; empty if it has one"},
     {"report", MemberType::digest, kMayBeAbsent, "digest of the report over all paths"},
-    {"decision", MemberType::text, kMayBeAbsent, "id of the decision"},
+    {"approvals", MemberType::object, kMayBeAbsent, kApprovalsText},
+    {"decision", MemberType::text, kMayBeAbsent, kDecisionText},
 };
 constexpr MemberRow kRefuse[] = {
     {"hook", MemberType::text, kMustBeThere, "decision point: \"load\", \"edit\", \"run\""},
@@ -68,6 +77,15 @@ constexpr MemberRow kRefuse[] = {
     {"reason", MemberType::text, kMayBeAbsent, "reason that the client received"},
     {"model", MemberType::text, kMayBeAbsent, "name of the model"},
     {"tenant", MemberType::text, kMayBeAbsent, "the tenant"},
+    {"approvals", MemberType::object, kMayBeAbsent, kApprovalsText},
+    {"decision", MemberType::text, kMayBeAbsent, kDecisionText},
+};
+constexpr MemberRow kDecide[] = {
+    {"hook", MemberType::text, kMustBeThere, "decision point: \"file\", \"dispatch\", \"run\", \"register\""},
+    {"policy", MemberType::digest, kMustBeThere, "digest of the policy in force"},
+    {"rule", MemberType::text, kMustBeThere, "id of the rule that permits it"},
+    {"decision", MemberType::digest, kMustBeThere, kDecisionText},
+    {"model", MemberType::text, kMayBeAbsent, "name of the model"},
 };
 constexpr MemberRow kRegister[] = {
     {"operator", MemberType::text, kMustBeThere, "custom operator or host function"},
@@ -86,7 +104,8 @@ constexpr MemberRow kRequest[] = {
     {"version", MemberType::text, kMayBeAbsent, "version of the model; empty if it has one"},
     {"policy", MemberType::digest, kMayBeAbsent, "digest of the policy that admitted it"},
     {"tenant", MemberType::text, kMayBeAbsent, "the tenant"},
-    {"decision", MemberType::text, kMayBeAbsent, "id of the decision and of the request"},
+    {"decision", MemberType::text, kMayBeAbsent,
+     "digest of the input of its decision on hook `run`, which a `decide` or `refuse` has"},
     {"steps", MemberType::list, kMayBeAbsent, "steps taken, with versions and reasons"},
     {"inputs", MemberType::object, kMayBeAbsent, "commitments by name"},
     {"outputs", MemberType::object, kMayBeAbsent, "commitments by name"},
@@ -129,6 +148,7 @@ constexpr KindRow kKinds[] = {
     {"publish", Retention::always, "another definition is published and answers requests", kLoad},
     {"roll_back", Retention::always, "an earlier definition answers requests again", kLoad},
     {"refuse", Retention::governance, "a decision point refuses", kRefuse},
+    {"decide", Retention::always, "a decision without an event of its own permits, once for each input", kDecide},
     {"register", Retention::governance, "a custom operator or host function is registered", kRegister},
     {"config", Retention::governance, "the configuration changes", kConfig},
     {"tenant", Retention::governance, "a tenant is added, changed or removed", kTenant},

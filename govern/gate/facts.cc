@@ -72,15 +72,18 @@ std::int64_t lines_of(const std::string& difference, char sign) {
   return count;
 }
 
-Json diff_facts(const api::Change& change, const Json& now, const Json& before) {
-  const std::string lines = api::diff(change.from, change.to);
+Json diff_facts(const Json& now, const Json& before) {
   return {{"added_operators", without(now.at("operators"), before.at("operators"))},
           {"removed_operators", without(before.at("operators"), now.at("operators"))},
           {"added_models", without(now.at("models"), before.at("models"))},
-          {"added_endpoints", without(now.at("endpoints"), before.at("endpoints"))},
-          {"added_nodes", lines_of(lines, '+')},
-          {"removed_nodes", lines_of(lines, '-')},
-          {"weights_changed", lines.empty() && change.from.digest() != change.to.digest()}};
+          {"added_endpoints", without(now.at("endpoints"), before.at("endpoints"))}};
+}
+
+void add_graph_diff(Json& diff, const api::Change& change) {
+  const std::string lines = api::diff(change.from, change.to);
+  diff["added_nodes"] = lines_of(lines, '+');
+  diff["removed_nodes"] = lines_of(lines, '-');
+  diff["weights_changed"] = lines.empty() && change.from.digest() != change.to.digest();
 }
 
 }  // namespace
@@ -106,12 +109,19 @@ Json load_facts(const Json& report, const ServedName& name, const LoadSignature&
           {"report", report_facts(report)}};
 }
 
-Json change_facts(const api::Change& change, const Json& report, const Json& before, const ServedName& name) {
+Json change_facts(const Json& report, const Json& before, const ServedName& name) {
   Json facts = load_facts(report, name, {});
-  facts["parent"] = change.from.digest();
-  facts["author"] = change.note == nullptr ? "" : change.note->author;
+  facts["parent"] = before.at("digest");
+  facts["author"] = "";
+  facts["diff"] = diff_facts(facts.at("report"), report_facts(before));
+  return facts;
+}
+
+Json change_facts(const api::Change& change, const Json& report, const Json& before, const ServedName& name) {
+  Json facts = change_facts(report, before, name);
+  if (change.note != nullptr) facts["author"] = change.note->author;
   if (change.note != nullptr && !change.note->reason.empty()) facts["reason"] = change.note->reason;
-  facts["diff"] = diff_facts(change, facts.at("report"), report_facts(before));
+  add_graph_diff(facts["diff"], change);
   return facts;
 }
 

@@ -13,6 +13,8 @@ Json file_facts(const api::FileFacts& file, const std::string& digest, const Loa
 Json load_facts(const Json& report, const ServedName& name, const LoadSignature& signature);
 /// `report` is report_of(change.to), `before` that of the model that is changed.
 Json change_facts(const api::Change& change, const Json& report, const Json& before, const ServedName& name);
+/// As that, for a pipeline. Its nodes and weights are not compared: these fields are absent.
+Json change_facts(const Json& report, const Json& before, const ServedName& name);
 Json run_facts(const api::Model& model, const ServedName& name);
 Json dispatch_facts(const api::Dispatch& dispatch);
 Json operator_facts(const api::HostOperator& op);

@@ -1,6 +1,6 @@
 #include "govern/gate/governor.h"
 
-#include <chrono>
+#include <filesystem>
 #include <mutex>
 
 #include "govern/base/error.h"
@@ -11,13 +11,9 @@ namespace {
 
 constexpr std::size_t kMostKept = 4096;
 
-std::int64_t unix_now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-void check_valid(const std::shared_ptr<const Policy>& rules) {
-  if (rules == nullptr) fail(Code::bad_input, "there is no policy");
-  if (rules->has_expired(unix_now())) fail(Code::bad_input, "policy '{}' has expired", rules->name());
+Json policy_event(const Policy& policy, Json more) {
+  more.update({{"kind", "policy"}, {"policy", policy.digest()}, {"serial", policy.serial()}});
+  return more;
 }
 
 /// Returns what the caller of a rejected action sees.
@@ -35,8 +31,8 @@ std::string rejection_text(const Decision& decision) {
 /// Forwards the checks of one model to a governor.
 class ModelPolicy : public api::Policy {
  public:
-  ModelPolicy(std::shared_ptr<Governor> governor, ServedName name)
-      : governor_(std::move(governor)), name_(std::move(name)) {}
+  ModelPolicy(std::shared_ptr<Governor> governor, ServedName name, LoadContext context)
+      : governor_(std::move(governor)), name_(std::move(name)), context_(std::move(context)) {}
 
   std::optional<std::string> check_file(const api::FileFacts& file) override {
     const std::string digest = file.digest();
@@ -48,7 +44,9 @@ class ModelPolicy : public api::Policy {
     const Json report = report_of(model, governor_->report_options());
     const std::scoped_lock lock(mutex_);
     const bool has_files = !name_.model.empty();  // otherwise several loads share this object
-    auto reason = governor_->check_report(report, named(model), has_files ? signature_ : LoadSignature());
+    const LoadSignature signature = has_files ? signature_ : LoadSignature();
+    auto reason = check_loaded(model, report, signature);
+    context_ = {};
     if (reason && has_files && name_.model != model.name())
       *reason += fmt::format("; it is served as '{}'", name_.model);
     return reason;
@@ -72,6 +70,22 @@ class ModelPolicy : public api::Policy {
   }
 
  private:
+  /// Decides hook `load`, and hook `publish` if another definition is replaced. Requires the lock.
+  std::optional<std::string> check_loaded(const api::Model& model, const Json& report, const LoadSignature& signature) {
+    const ServedName name = named(model);
+    Json facts = load_facts(report, name, signature);
+    PendingEvents* const pending = context_.pending.get();
+    if (!context_.replaces || context_.replaces->digest() == model.digest()) {
+      return governor_->check_action({Hook::load, report, std::move(facts), {}, pending});
+    }
+    if (auto reason = governor_->ask(Input::from_json(Hook::load, facts, "load"), name.model)) return reason;
+    const api::Change change{
+        .kind = api::Change::Kind::publish, .from = *context_.replaces, .to = model, .note = nullptr, .version = 0};
+    facts = change_facts(change, report, report_of(change.from, governor_->report_options()), name);
+    facts["signature"] = signature.facts();
+    if (signature.valid) facts["author"] = signature.signer;
+    return governor_->check_action({Hook::publish, report, std::move(facts), files_, pending});
+  }
   ServedName named(const api::Model& model) const {
     return name_.model.empty() ? ServedName{model.name(), name_.version} : name_;
   }
@@ -80,7 +94,9 @@ class ModelPolicy : public api::Policy {
     const std::scoped_lock lock(mutex_);
     if (file.kind == api::FileFacts::Kind::external) {
       signature_.require(file.path, digest);
+      files_[std::string(file.path)] = digest;
     } else {
+      files_[std::filesystem::path(file.path).filename().string()] = digest;
       signature_ = signature_of_model(std::string(file.path), digest, governor_->options_.trusted);
     }
     return signature_;
@@ -89,25 +105,43 @@ class ModelPolicy : public api::Policy {
   const std::shared_ptr<Governor> governor_;
   const ServedName name_;
   std::mutex mutex_;
-  LoadSignature signature_;  ///< guarded by mutex_
+  LoadSignature signature_;                   ///< guarded by mutex_
+  std::map<std::string, std::string> files_;  ///< digests by name; guarded by mutex_
+  LoadContext context_;                       ///< until the load is decided; guarded by mutex_
 };
 
-Governor::Governor(GovernorOptions options) : options_(std::move(options)), rules_(options_.policy) {
-  check_valid(rules_);
-  record({{"kind", "policy"}, {"policy", rules_->digest()}, {"serial", rules_->serial()}});
+Governor::Governor(GovernorOptions options)
+    : options_(std::move(options)), decisions_(options_.audit), rules_(options_.policy) {
+  if (rules_ == nullptr) fail(Code::bad_input, "there is no policy");
+  if (const auto reason = expiry_of(*rules_)) fail(Code::bad_input, "{}", *reason);
+  record(policy_event(*rules_, options_.policy_event));
 }
 
-void Governor::replace(std::shared_ptr<const Policy> policy) {
-  check_valid(policy);
+std::int64_t Governor::now() const { return options_.now ? options_.now() : moment_now(); }
+
+std::optional<std::string> Governor::expiry_of(const Policy& rules) const {
+  if (!rules.until() || !rules.has_expired(now())) return std::nullopt;
+  return fmt::format("policy '{}' has expired", rules.name());
+}
+
+void Governor::check_replacement(const Policy& next) const {
+  if (const auto reason = expiry_of(next)) fail(Code::bad_input, "{}", *reason);
+  const auto rules = policy();
+  if (next.name() != rules->name()) {
+    fail(Code::bad_input, "policy '{}': expected one of the name '{}'", next.name(), rules->name());
+  }
+  if (next.serial() <= rules->serial() && next.digest() != rules->digest()) {
+    fail(Code::bad_input, "policy '{}': expected a serial above {}, got {}", next.name(), rules->serial(),
+         next.serial());
+  }
+}
+
+void Governor::replace(std::shared_ptr<const Policy> policy, Json event) {
+  if (policy == nullptr) fail(Code::bad_input, "there is no policy");
+  const std::unique_lock changing(changing_);
+  check_replacement(*policy);
+  record(policy_event(*policy, std::move(event)));
   const std::unique_lock lock(mutex_);
-  if (policy->name() != rules_->name()) {
-    fail(Code::bad_input, "policy '{}': expected one of the name '{}'", policy->name(), rules_->name());
-  }
-  if (policy->serial() <= rules_->serial()) {
-    fail(Code::bad_input, "policy '{}': expected a serial above {}, got {}", policy->name(), rules_->serial(),
-         policy->serial());
-  }
-  record({{"kind", "policy"}, {"policy", policy->digest()}, {"serial", policy->serial()}});
   rules_ = std::move(policy);
   runs_.clear();
   dispatches_.clear();
@@ -118,84 +152,143 @@ std::shared_ptr<const Policy> Governor::policy() const {
   return rules_;
 }
 
-std::shared_ptr<api::Policy> Governor::for_model(ServedName name) {
-  return std::make_shared<ModelPolicy>(shared_from_this(), std::move(name));
+std::shared_ptr<api::Policy> Governor::for_model(ServedName name, LoadContext context) {
+  return std::make_shared<ModelPolicy>(shared_from_this(), std::move(name), std::move(context));
 }
 
 void Governor::record(Json event) {
   if (options_.audit != nullptr) options_.audit->append_durable(std::move(event));
 }
 
-Governor::Verdict Governor::decide(const Policy& rules, const Input& input, std::string_view model) {
+Governor::Verdict Governor::decide(const Policy& rules, const Input& input, std::string_view model, const Json& about) {
   const Decision decision = rules.decide(input);
   const std::string_view hook = name_of(input.hook().value_or(Hook::load));
-  if (decision.permits()) {
+  const auto expired = expiry_of(rules);
+  if (decision.permits() && !expired) {
     if (decision.would && *decision.would != Cause::permitted && options_.warn) {
       options_.warn(fmt::format("hook {} of '{}': a rule in mode shadow would refuse it", hook, model));
     }
     return {std::nullopt, std::string(decision.rule)};
   }
-  Verdict verdict{rejection_text(decision), decision.rule.empty() ? "default" : std::string(decision.rule)};
-  record({{"kind", "refuse"},
-          {"hook", hook},
-          {"rule", verdict.rule},
-          {"policy", rules.digest()},
-          {"reason", *verdict.reason},
-          {"model", model}});
+  const bool by_rule = !expired && !decision.rule.empty();
+  Verdict verdict{expired ? *expired : rejection_text(decision), by_rule ? std::string(decision.rule) : "default"};
+  Json event = about;
+  event.update({{"kind", "refuse"},
+                {"hook", hook},
+                {"rule", verdict.rule},
+                {"policy", rules.digest()},
+                {"reason", *verdict.reason},
+                {"model", model}});
+  refer_to_decision(event, decisions_.keep(input));
+  record(std::move(event));
   return verdict;
 }
 
 std::optional<std::string> Governor::ask(const Input& input, std::string_view model) {
-  return decide(*policy(), input, model).reason;
+  const std::shared_lock changing(changing_);
+  const auto rules = policy();
+  const Verdict verdict = decide(*rules, input, model);
+  if (!verdict.reason) decisions_.keep_permitted(input, rules->digest(), verdict.rule, model);
+  return verdict.reason;
 }
 
 std::optional<std::string> Governor::kept_or_decided(Kept& kept, const std::string& key, Hook hook,
                                                      std::string_view model, const std::function<Json()>& facts) {
   {
     const std::shared_lock lock(mutex_);
-    if (const auto known = kept.find(key); known != kept.end()) return known->second.reason;
+    const auto known = kept.find(key);
+    if (known != kept.end() && !expiry_of(*rules_)) return known->second.reason;
   }
   const auto rules = policy();
-  const Verdict verdict = decide(*rules, Input::from_json(hook, facts(), name_of(hook)), model);
+  const Input input = Input::from_json(hook, facts(), name_of(hook));
+  const Verdict verdict = decide(*rules, input, model);
+  if (!verdict.reason) decisions_.keep_permitted(input, rules->digest(), verdict.rule, model);
   if (rules->reads_request(hook)) return verdict.reason;
   const std::unique_lock lock(mutex_);
   if (rules_ == rules && kept.size() < kMostKept) kept.emplace(key, verdict);
   return verdict.reason;
 }
 
-std::optional<std::string> Governor::record_change(std::string_view kind, const Policy& rules, const Verdict& verdict,
-                                                   const Json& facts) {
-  if (verdict.reason) return verdict.reason;
-  Json event = {{"kind", kind},
-                {"model", facts.at("model")},
-                {"definition", facts.at("digest")},
-                {"policy", rules.digest()},
-                {"rule", verdict.rule},
-                {"report", facts.at("report").at("digest")}};
+void Governor::record_change(const Policy& rules, const Verdict& verdict, const Action& action,
+                             const ChangeProof& proof) {
+  const auto append = [&](Json event) {
+    action.pending == nullptr ? record(std::move(event)) : action.pending->add(std::move(event));
+  };
+  for (const Json& event : proof.events) append(event);
+  const Json& facts = action.facts;
+  Json event = {
+      {"kind", name_of(action.hook)}, {"model", facts.at("model")}, {"definition", facts.at("digest")},
+      {"policy", rules.digest()},     {"rule", verdict.rule},       {"report", facts.at("report").at("digest")}};
   if (!facts.at("version").get_ref<const std::string&>().empty()) event["version"] = facts.at("version");
   if (const std::string author = facts.value("author", ""); !author.empty()) event["actor"] = author;
-  if (kind == "edit") event["parent"] = facts.at("parent");
-  record(std::move(event));
+  if (facts.contains("parent")) event["parent"] = facts.at("parent");
+  if (!proof.about.empty()) event["approvals"] = proof.about;
+  refer_to_decision(event, verdict.decision);
+  append(std::move(event));
+}
+
+/// Without evidence nothing is known of signatures, so that rules that read it deny.
+ChangeProof Governor::add_proof(Action& action, const Policy& rules) const {
+  if (action.hook == Hook::load || options_.evidence == nullptr) return {};
+  Json& facts = action.facts;
+  ChangeProof proof = options_.evidence->of({.model = facts.at("model"),
+                                             .definition = facts.at("digest"),
+                                             .parent = facts.at("parent"),
+                                             .files = action.files,
+                                             .policy = rules.digest(),
+                                             .author = facts.at("author")},
+                                            action.report);
+  facts["approvals"] = proof.approvals;
+  facts["within_envelope"] = proof.within_envelope;
+  return proof;
+}
+
+std::optional<std::string> Governor::check_action(Action action) {
+  const std::shared_lock changing(changing_);
+  const auto rules = policy();
+  const ChangeProof proof = add_proof(action, *rules);
+  const auto input = Input::from_json(action.hook, action.facts, name_of(action.hook));
+  const std::string model = action.facts.at("model");
+  Verdict verdict =
+      decide(*rules, input, model, proof.about.empty() ? Json::object() : Json{{"approvals", proof.about}});
+  if (verdict.reason) return verdict.reason;
+  verdict.decision = decisions_.keep(input);
+  record_change(*rules, verdict, action, proof);
   return std::nullopt;
 }
 
-std::optional<std::string> Governor::check_report(const Json& report, const ServedName& name,
-                                                  const LoadSignature& signature) {
-  const auto rules = policy();
-  const Json facts = load_facts(report, name, signature);
-  const auto input = Input::from_json(Hook::load, facts, "load");
-  return record_change("load", *rules, decide(*rules, input, name.model), facts);
+std::optional<std::string> Governor::check_pipeline(const Json& report, const ServedName& name, const Json* before,
+                                                    PendingEvents* pending) {
+  Json facts = load_facts(report, name, {});
+  if (before == nullptr) {
+    return check_action({Hook::load, report, std::move(facts), {}, pending});
+  }
+  if (auto reason = ask(Input::from_json(Hook::load, facts, "load"), name.model)) return reason;
+  return check_action({Hook::publish, report, change_facts(report, *before, name), {}, pending});
 }
 
 std::optional<std::string> Governor::check_change(const api::Change& change, ServedName name) {
-  const auto rules = policy();
   constexpr Hook kHooksOfKinds[] = {Hook::edit, Hook::publish, Hook::roll_back};
-  const Hook hook = kHooksOfKinds[static_cast<std::size_t>(change.kind)];
   if (change.version != 0) name.version = std::to_string(change.version);
-  const Json facts =
-      change_facts(change, report_of(change.to, report_options()), report_of(change.from, report_options()), name);
-  const auto input = Input::from_json(hook, facts, name_of(hook));
-  return record_change(name_of(hook), *rules, decide(*rules, input, name.model), facts);
+  const Json report = report_of(change.to, report_options());
+  Json facts = change_facts(change, report, report_of(change.from, report_options()), name);
+  return check_action({kHooksOfKinds[static_cast<std::size_t>(change.kind)], report, std::move(facts)});
+}
+
+void PendingEvents::add(Json event) {
+  const std::scoped_lock lock(mutex_);
+  events_.push_back(std::move(event));
+}
+
+void Governor::record_pending(PendingEvents& pending) {
+  const std::shared_lock changing(changing_);
+  const std::scoped_lock lock(pending.mutex_);
+  const std::string digest = policy()->digest();
+  for (const Json& event : pending.events_) {
+    if (event.value("policy", digest) == digest) continue;
+    fail(Code::bad_input, "the policy was replaced while the models were loaded: load them again");
+  }
+  for (Json& event : std::exchange(pending.events_, {})) record(std::move(event));
 }
 
 }  // namespace frazil::govern

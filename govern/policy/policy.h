@@ -89,8 +89,10 @@ struct RuleResult {
 class Policy {
  public:
   /// `file` names the text in errors. Throws Code::bad_input with file, line and column: for syntax, types, and rules
-  /// over the budget of their hook. Throws Code::limit for a text beyond its limits.
-  static std::shared_ptr<const Policy> read(std::string_view text, std::string_view file);
+  /// over the budget of their hook. Throws Code::limit for a text beyond its limits. `until`: an expiry from elsewhere,
+  /// in seconds since 1970; the earlier one holds.
+  static std::shared_ptr<const Policy> read(std::string_view text, std::string_view file,
+                                            std::optional<std::int64_t> until = {});
   static std::shared_ptr<const Policy> read_file(const std::string& path);
 
   const std::string& name() const { return syntax_.name; }

@@ -62,8 +62,9 @@ PolicyReader::PolicyReader(std::string_view text, std::string_view file) : polic
   policy_->digest_ = digest_text(sha256(text));
 }
 
-std::shared_ptr<const Policy> PolicyReader::read() && {
+std::shared_ptr<const Policy> PolicyReader::read(std::optional<std::int64_t> until) && {
   read_until();
+  if (until) policy_->until_ = std::min(*until, policy_->until_.value_or(*until));
   read_constants();
   read_rules();
   check_totals();
@@ -180,8 +181,9 @@ void PolicyReader::check_cases() const {
   }
 }
 
-std::shared_ptr<const Policy> Policy::read(std::string_view text, std::string_view file) {
-  return PolicyReader(text, file).read();
+std::shared_ptr<const Policy> Policy::read(std::string_view text, std::string_view file,
+                                           std::optional<std::int64_t> until) {
+  return PolicyReader(text, file).read(until);
 }
 
 std::shared_ptr<const Policy> Policy::read_file(const std::string& path) {

@@ -12,7 +12,8 @@ inline constexpr double kRulesPerBudget = 20;
 class PolicyReader {
  public:
   PolicyReader(std::string_view text, std::string_view file);
-  std::shared_ptr<const Policy> read() &&;
+  /// `until`: an expiry besides that in the text; the earlier one holds.
+  std::shared_ptr<const Policy> read(std::optional<std::int64_t> until = {}) &&;
 
  private:
   void read_until();

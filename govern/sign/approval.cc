@@ -103,8 +103,9 @@ class ApprovalCount {
 
   void add(const std::string& text, const std::string& what) {
     std::string reason;
+    const std::size_t file = next_++;
     try {
-      reason = fault(read_envelope(text, what), what);
+      reason = fault(read_envelope(text, what), what, file);
     } catch (const Error& error) {
       result_.reasons.emplace_back(error.what());
       return;
@@ -129,10 +130,14 @@ class ApprovalCount {
     }
     return std::move(result_);
   }
+  CountedApprovals counted() {
+    std::ranges::move(result_.reasons, std::back_inserter(counted_.reasons));
+    return std::move(counted_);
+  }
 
  private:
   /// Counts an approval, or returns the reason why it does not count.
-  std::string fault(const Envelope& envelope, const std::string& what) {
+  std::string fault(const Envelope& envelope, const std::string& what, std::size_t file) {
     const auto verified = verify_envelope(envelope, kInTotoType, keys_, 1);
     if (!verified) return verified.error();
     const Json json = parse_json(verified->payload, what);
@@ -148,15 +153,28 @@ class ApprovalCount {
     if (!trusted_[*signer].roles.contains(approval.role)) {
       return fmt::format("'{}' does not have the role '{}'", approval.approver, api::printable(approval.role));
     }
-    if (std::string reason = difference_of_subjects(approval.subject, subject_); !reason.empty()) return reason;
+    ApprovalSubject wanted = subject_;
+    if (!rule_.compare_files) wanted.files = approval.subject.files;
+    if (std::string reason = difference_of_subjects(approval.subject, wanted); !reason.empty()) return reason;
     if (now_ > approval.not_after) return "it expired at " + moment_text(approval.not_after);
     if (approval.issued > now_ + rule_.clock_slack) return "it is issued later than now";
-    return kind == Approval::Kind::emergency ? add_emergency(approval) : add_usual(approval);
+    return kind == Approval::Kind::emergency ? add_emergency(approval)
+                                             : add_usual(approval, {file, {}, {}, keys_[*signer].id()});
   }
 
-  std::string add_usual(const Approval& approval) {
-    if (approval.approver == rule_.author) return "'" + approval.approver + "' is the author";
-    roles_[approval.approver].insert(approval.role);
+  std::string add_usual(const Approval& approval, CountedApprovals::One one) {
+    if (approval.approver == rule_.author) {
+      counted_.by_author = true;
+      return "'" + approval.approver + "' is the author";
+    }
+    const auto [person, first] = roles_.try_emplace(approval.approver);
+    if (!person->second.insert(approval.role).second) {
+      counted_.reasons.push_back("'" + approval.approver + "' has approved it already");
+    }
+    counted_.roles.insert(approval.role);
+    one.approver = approval.approver;
+    one.role = approval.role;
+    if (first) counted_.counted.push_back(std::move(one));
     return {};
   }
   std::string add_emergency(const Approval& approval) {
@@ -201,6 +219,8 @@ class ApprovalCount {
   std::map<std::string, std::set<std::string>> roles_;  ///< of those who approved
   std::string emergency_;                               ///< who approved in an emergency
   ApprovalResult result_;
+  CountedApprovals counted_;
+  std::size_t next_ = 0;  ///< index of the next approval
 };
 
 }  // namespace
@@ -261,6 +281,21 @@ ApprovalResult check_approvals(const ApprovalSubject& subject, std::span<const s
   ApprovalCount count(subject, trusted, rule, now);
   for (std::size_t i = 0; i < approvals.size(); ++i) count.add(approvals[i], fmt::format("approval {}", i + 1));
   return count.result();
+}
+
+CountedApprovals count_approvals(const ApprovalSubject& subject, std::span<const ApprovalFile> approvals,
+                                 std::span<const Person> trusted, const std::string& author, bool compare_files,
+                                 Moment now) {
+  const ApprovalRule rule{.threshold = 1, .roles = {}, .author = author, .compare_files = compare_files};
+  ApprovalCount count(subject, trusted, rule, now);
+  for (const ApprovalFile& file : approvals) count.add(file.text, file.name);
+  return count.counted();
+}
+
+std::string definition_in_approval(std::string_view text, std::string_view what) {
+  const std::string payload = read_envelope(text, what).payload;
+  const bool emergency = text_member(parse_json(payload, what), "predicateType", what) == kEmergencyType;
+  return approval_from(payload, emergency ? Approval::Kind::emergency : Approval::Kind::usual, what).subject.definition;
 }
 
 }  // namespace frazil::govern

@@ -57,6 +57,7 @@ struct ApprovalRule {
   Moment clock_slack = 300;                    ///< seconds that an approver's clock may be fast
   Moment emergency_seconds = 0;                ///< longest life of an emergency approval; 0: there are none
   std::set<std::string> emergency_roles = {};  ///< roles that may give one
+  bool compare_files = true;                   ///< false: for a definition that was not read from files
 };
 
 struct ApprovalResult {
@@ -72,5 +73,32 @@ struct ApprovalResult {
 /// Code::bad_input for a rule without a threshold or an author.
 ApprovalResult check_approvals(const ApprovalSubject& subject, std::span<const std::string> approvals,
                                std::span<const Person> trusted, const ApprovalRule& rule, Moment now);
+
+/// A file with an approval.
+struct ApprovalFile {
+  std::string name;  ///< in reasons
+  std::string text;
+};
+/// The approvals that hold for a subject, for a caller that has its own rule.
+struct CountedApprovals {
+  struct One {
+    std::size_t file;  ///< index
+    std::string approver, role;
+    std::string key;  ///< PublicKey::id()
+  };
+  std::vector<One> counted;          ///< the first of each person
+  std::set<std::string> roles;       ///< in which they were given
+  bool by_author = false;            ///< the author's own approval is there; it does not count
+  std::vector<std::string> reasons;  ///< why approvals were not counted
+};
+/// Counts approvals as check_approvals() does, without its threshold and roles. Emergency approvals do not count. An
+/// empty author is not a person.
+CountedApprovals count_approvals(const ApprovalSubject& subject, std::span<const ApprovalFile> approvals,
+                                 std::span<const Person> trusted, const std::string& author, bool compare_files,
+                                 Moment now);
+
+/// Returns the definition that an approval names. Verifies nothing. Throws Code::bad_input for a text that is not an
+/// approval.
+std::string definition_in_approval(std::string_view text, std::string_view what);
 
 }  // namespace frazil::govern

@@ -46,6 +46,7 @@ std::expected<Document, std::string> verify_document(std::string_view text, std:
   const auto verified = verify_envelope(read_envelope(text, what), payload_type(kind), keys, threshold);
   if (!verified) return std::unexpected(verified.error());
   Document document = document_from(verified->payload, kind, what);
+  document.signers = verified->signers;
   if (now <= document.not_after) return document;
   return std::unexpected("it expired at " + moment_text(document.not_after));
 }
@@ -63,6 +64,7 @@ SerialStore::SerialStore(std::string path) : path_(std::move(path)), known_(Json
 }
 
 std::expected<void, std::string> SerialStore::accept(const Document& document) {
+  const std::scoped_lock lock(mutex_);
   const auto known = known_.find(document.kind);
   if (known != known_.end()) {
     const auto serial = (*known)["serial"].get<std::uint64_t>();

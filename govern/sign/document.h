@@ -1,9 +1,11 @@
 #pragma once
 
 #include <expected>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "govern/base/key.h"
 #include "govern/sign/dsse.h"
@@ -18,9 +20,10 @@ inline constexpr std::string_view kPolicyKind = "policy", kEnvelopeKind = "envel
 
 struct Document {
   std::string kind;
-  std::uint64_t serial = 0;  ///< grows with each edition
-  Moment not_after = 0;      ///< the last second in which it is valid
-  std::string content;       ///< UTF-8
+  std::uint64_t serial = 0;               ///< grows with each edition
+  Moment not_after = 0;                   ///< the last second in which it is valid
+  std::string content;                    ///< UTF-8
+  std::vector<std::size_t> signers = {};  ///< set by verify_document(): indices of the keys that signed it
 
   /// Returns "sha256:..." of the content.
   std::string digest() const;
@@ -37,7 +40,7 @@ std::expected<Document, std::string> verify_document(std::string_view text, std:
                                                      std::string_view what);
 
 /// The highest serials that were accepted, in a file, so that an older edition is refused after a restart, too. One
-/// process at a time may use a file.
+/// process at a time may use a file. Thread-safe.
 class SerialStore {
  public:
   /// Reads the file, which may be missing. Throws Code::bad_input for a file that is damaged: an operator must decide.
@@ -50,7 +53,8 @@ class SerialStore {
 
  private:
   std::string path_;
-  Json known_;  ///< {"policy": {"serial": 7, "digest": "sha256:..."}}
+  std::mutex mutex_;
+  Json known_;  ///< guarded by mutex_; {"policy": {"serial": 7, "digest": "sha256:..."}}
 };
 
 }  // namespace frazil::govern

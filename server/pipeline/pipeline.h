@@ -28,6 +28,7 @@ class Pipeline : public Served {
     Block block;                     ///< its results are the outputs
     std::optional<double> deadline_ms;
     std::string digest;
+    std::string own_digest;  ///< of the file and its code, without the called models
     std::vector<Use> uses;
     std::shared_ptr<const Holdings> holdings;
   };
@@ -40,6 +41,7 @@ class Pipeline : public Served {
   const std::vector<api::Port>& outputs() const override { return parts_.outputs; }
   const std::vector<api::Port>& emitted() const override { return parts_.emitted; }
   std::string digest() const override { return parts_.digest; }
+  const std::string& own_digest() const { return parts_.own_digest; }
   std::optional<Clock::duration> usual_limit() const override {
     return parts_.deadline_ms ? std::optional(duration_of(*parts_.deadline_ms)) : std::nullopt;
   }

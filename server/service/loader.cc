@@ -192,10 +192,12 @@ std::string quoted(const std::vector<std::string>& names) {
 }  // namespace
 
 /// Loads a version, with the defaults fixed that requests may not override. Its calls are not checked.
-api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
-  api::LoadOptions how{.policy = source_.governor == nullptr
+api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config,
+                            govern::LoadContext context) const {
+  govern::Governor* const governor = source_.governor.get();
+  api::LoadOptions how{.policy = governor == nullptr
                                      ? nullptr
-                                     : source_.governor->for_model({entry.name, std::to_string(number)}),
+                                     : governor->for_model({entry.name, std::to_string(number)}, std::move(context)),
                        .copies = source_.copies,
                        .registry = source_.registry,
                        .check_calls = false};
@@ -281,7 +283,7 @@ class Loader::ModelLoads {
     std::map<std::uint64_t, std::string> faults;
     for (const auto& [number, file] : files) {
       try {
-        versions[number] = version_of(entry, number, config);
+        versions[number] = version_of(entry, number, config, number == files.rbegin()->first);
       } catch (const CanaryFault& fault) {
         if (!faults_are_kept_) throw CanaryFault(place_of(entry.name, number) + ": " + fault.what());
         faults[number] = fault.what();
@@ -301,7 +303,12 @@ class Loader::ModelLoads {
       check(model->model(), "model '" + model->name() + "' version " + model->version());
     }
   }
-  void keep() { before_.clear(); }
+  /// Records the loads, and keeps them. Throws api::Error if they cannot be recorded.
+  void keep() {
+    if (const auto& governor = loader_.source_.governor) governor->record_pending(*pending_);
+    before_.clear();
+  }
+  govern::PendingEvents* pending() const { return pending_.get(); }
 
  private:
   api::Registry& registry() const { return *loader_.source_.registry; }
@@ -314,8 +321,17 @@ class Loader::ModelLoads {
     throw api::Error(error.code(), place + ": " + error.what());
   }
 
-  std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) {
-    const api::Model model = loader_.model_of(entry, number, config);
+  /// Returns the served model whose requests a version will get, if any. Requests without a version get the newest.
+  std::optional<api::Model> replaced_by(const std::string& name, std::uint64_t number, bool newest) const {
+    auto served = newest ? nullptr : repository_->find(name, std::to_string(number));
+    if (served == nullptr) served = repository_->find(name, "");
+    const auto* const model = dynamic_cast<const ServedModel*>(served.get());
+    return model == nullptr ? std::nullopt : std::optional(model->model());
+  }
+
+  std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config, bool newest) {
+    const api::Model model =
+        loader_.model_of(entry, number, config, {replaced_by(entry.name, number, newest), pending_});
     for (const api::ModelCall& call : model.calls()) need(call, place_of(entry.name, number));
     check(model, place_of(entry.name, number));
     auto served = loader_.version_of(entry, number, config, model);
@@ -392,6 +408,7 @@ class Loader::ModelLoads {
   const ServerConfig& config_;
   std::shared_ptr<const Repository> repository_;
   const bool faults_are_kept_;
+  const std::shared_ptr<govern::PendingEvents> pending_ = std::make_shared<govern::PendingEvents>();
   std::vector<std::string> begun_;  ///< the models that are being loaded, each called by the one before it
   std::set<std::string> done_;
   std::vector<std::pair<std::string, std::optional<api::LiveModel>>> before_;  ///< what the registry had
@@ -407,13 +424,14 @@ class Loader::Updater {
  public:
   /// `anew`: a pipeline to reload in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
-          Workers& workers, const NoticeSink& notify, govern::Governor* governor)
+          Workers& workers, const NoticeSink& notify, govern::Governor* governor, govern::PendingEvents* pending)
       : list_(list),
         repository_(std::move(repository)),
         anew_(std::move(anew)),
         workers_(workers),
         notify_(notify),
-        governor_(governor) {}
+        governor_(governor),
+        pending_(pending) {}
 
   std::shared_ptr<const Repository> run() && {
     for (const Entry& entry : list_) {
@@ -457,15 +475,18 @@ class Loader::Updater {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
     std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, notify_);
-    check_policy(*pipeline);
+    check_policy(*pipeline, before);
     if (before != nullptr) pipeline->continue_counts_of(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
   }
 
-  void check_policy(const Pipeline& pipeline) const {
+  void check_policy(const Pipeline& pipeline, const Pipeline* before) const {
     if (governor_ == nullptr) return;
-    ServedReports reports(governor_->report_options());
-    if (const auto reason = governor_->check_report(reports.of(pipeline), {pipeline.name(), pipeline.version()})) {
+    ServedReports reports(governor_->report_options()), old(governor_->report_options());
+    const bool changed = before != nullptr && before->own_digest() != pipeline.own_digest();
+    const govern::Json* const replaced = changed ? &old.of(*before) : nullptr;
+    const govern::ServedName name{pipeline.name(), pipeline.version()};
+    if (const auto reason = governor_->check_pipeline(reports.of(pipeline), name, replaced, pending_)) {
       throw api::Error(api::Code::bad_input, "the policy refuses pipeline '" + pipeline.name() + "': " + *reason);
     }
   }
@@ -480,7 +501,8 @@ class Loader::Updater {
   const std::string anew_;
   Workers& workers_;
   const NoticeSink& notify_;
-  govern::Governor* const governor_;  ///< null: none
+  govern::Governor* const governor_;      ///< null: none
+  govern::PendingEvents* const pending_;  ///< null: events are recorded immediately
   std::set<std::string> begun_, done_;
 };
 
@@ -541,7 +563,8 @@ std::shared_ptr<const Repository> Loader::load_all() const {
   for (const Entry& entry : list) {
     if (!entry.pipeline) loads.load(entry);
   }
-  const auto repository = Updater(list, loads.repository(), "", workers_, notify_, source_.governor.get()).run();
+  const auto repository =
+      Updater(list, loads.repository(), "", workers_, notify_, source_.governor.get(), loads.pending()).run();
   loads.keep();
   for (const Repository::NotReady& one : repository->not_ready()) {
     warn(notify_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
@@ -585,7 +608,8 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, {});
-  made.repository = Updater(rest, loads.repository(), "", workers_, notify_, source_.governor.get()).run();
+  made.repository =
+      Updater(rest, loads.repository(), "", workers_, notify_, source_.governor.get(), loads.pending()).run();
   loads.keep();
   config_ = config;
   *check_ = config.paths.check;
@@ -610,7 +634,8 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, needed);
-  auto repository = Updater(rest, loads.repository(), name, workers_, notify_, source_.governor.get()).run();
+  auto repository =
+      Updater(rest, loads.repository(), name, workers_, notify_, source_.governor.get(), loads.pending()).run();
   loads.keep();
   return repository;
 }
@@ -630,7 +655,7 @@ std::shared_ptr<const Repository> Loader::with_version(const Repository& from, c
     if (fault.name == name) models = models->with_not_ready(fault);
   }
   drop_unloaded(list, from, {});
-  return Updater(list, std::move(models), "", workers_, notify_, source_.governor.get()).run();
+  return Updater(list, std::move(models), "", workers_, notify_, source_.governor.get(), nullptr).run();
 }
 
 void Loader::forget(const std::set<std::string>& names) const {

@@ -23,6 +23,7 @@
 
 namespace frazil::govern {
 class Governor;
+struct LoadContext;
 }  // namespace frazil::govern
 
 namespace frazil::server {
@@ -103,7 +104,8 @@ class Loader {
   static std::set<std::string> needed_by(const std::vector<Entry>& list, const std::string& name);
   static void drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::set<std::string>& but);
   ModelConfig config_of(const Entry& entry, const ServerConfig& config) const;
-  api::Model model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const;
+  api::Model model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config,
+                      govern::LoadContext context) const;
   void warn_of_skipped(const std::vector<Entry>& list) const;
   std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config,
                                      const api::Model& model) const;

@@ -173,6 +173,8 @@ class PipelineReader {
   }
 
   const std::set<std::string>& digests() const { return digests_; }
+  /// Returns the digests of its code.
+  const std::set<std::string>& code() const { return code_; }
 
  private:
   struct Read {
@@ -506,7 +508,7 @@ class PipelineReader {
                              .holdings = *holdings_,
                              .pipeline = name_,
                              .notify = notify_});
-    if (!step.content.empty()) digests_.insert(sha256(step.content));
+    if (!step.content.empty()) code_.insert(*digests_.insert(sha256(step.content)).first);
     return {std::move(step.node), std::move(step.results)};
   }
 
@@ -518,7 +520,7 @@ class PipelineReader {
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
   Emissions emissions_;
-  std::set<std::string> names_, digests_;
+  std::set<std::string> names_, digests_, code_;
 };
 
 void collect_models(const YamlNode& node, std::set<std::string>& names) {
@@ -547,9 +549,13 @@ std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::stri
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
                         before != nullptr ? before->holdings() : nullptr, notify);
   Pipeline::Parts parts = reader.read(read_yaml(path));
-  std::string content = sha256(read_config_file(path));
-  for (const std::string& digest : reader.digests()) (content += '\n') += digest;
-  parts.digest = "sha256:" + sha256(content);
+  const auto digest_with = [file = sha256(read_config_file(path))](const std::set<std::string>& others) {
+    std::string content = file;
+    for (const std::string& digest : others) (content += '\n') += digest;
+    return "sha256:" + sha256(content);
+  };
+  parts.digest = digest_with(reader.digests());
+  parts.own_digest = digest_with(reader.code());
   return std::make_shared<Pipeline>(name, std::move(parts));
 }
 
