@@ -15,6 +15,7 @@
 #include <frazil/array.h>
 #include <frazil/model.h>
 
+#include "server/config/sandbox_level.h"
 #include "server/config/yaml.h"
 #include "server/core/notice.h"
 #include "server/core/workers.h"
@@ -67,6 +68,7 @@ struct HostScope {
   Holdings& holdings;
   std::string pipeline;  ///< its name
   NoticeSink notify;     ///< receives reasons of failures that are hidden from callers, one line each
+  SandboxLevel least_sandbox = SandboxLevel::none;  ///< least level of steps that run in processes
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;

@@ -1,14 +1,25 @@
-"""Runs a function of the user for a step of a pipeline: FILE FUNCTION OUTPUT=TYPE...
+"""Runs a function of the user for a step of a pipeline: FILTER FILE FUNCTION OUTPUT=TYPE...
 
-Messages are length-prefixed, on the socket at descriptor 3. The server starts this program.
+Messages are length-prefixed, on the socket at descriptor 3. The server starts this program in a sandbox. FILTER is a
+seccomp program in hexadecimal digits, or empty: it refuses to start programs, which the start of Python needs.
 """
 
-import ctypes, importlib.machinery, importlib.util, os, socket, struct, sys, traceback
+import ctypes, importlib.machinery, importlib.util, os, resource, socket, struct, sys, traceback
 
-ctypes.CDLL(None).prctl(1, 9)  # ends with the server
+PR_SET_DUMPABLE, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 4, 22, 2
 link = socket.socket(fileno=3)
-file, name = sys.argv[1:3]
-outputs = [text.rsplit("=", 1) for text in sys.argv[3:]]
+limits = bytes.fromhex(sys.argv[1])
+file, name = sys.argv[2:4]
+outputs = [text.rsplit("=", 1) for text in sys.argv[4:]]
+
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("steps", ctypes.c_char_p)]
+
+def confine():
+    libc = ctypes.CDLL(None, use_errno=True)
+    program = Program(len(limits) // 8, limits)
+    if libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program)):
+        raise OSError(ctypes.get_errno(), "the sandbox cannot be closed")
 
 def receive(size):
     data, at = bytearray(size), 0
@@ -27,7 +38,9 @@ def told(error):
     traceback.print_exc()
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     where = f" ({os.path.basename(file)}:{lines[-1]})" if lines else ""
-    send(0, f"{type(error).__name__}: {' '.join(str(error).split())}{where}".encode(errors="replace"))
+    memory = resource.getrlimit(resource.RLIMIT_AS)[0]
+    limit = f"; its memory is limited to {memory} bytes" if limits and isinstance(error, MemoryError) else ""
+    send(0, f"{type(error).__name__}: {' '.join(str(error).split())}{where}{limit}".encode(errors="replace"))
 
 def arguments(data):
     at, values = 0, {}
@@ -84,6 +97,8 @@ def results(given):
     return body
 
 try:
+    if limits:
+        confine()
     import numpy as np
     sys.path.insert(0, os.path.dirname(file))
     loader = importlib.machinery.SourceFileLoader("frazil_user_code", file)

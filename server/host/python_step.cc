@@ -1,8 +1,6 @@
 // Steps that run Python functions of the user in separate processes.
 #include <algorithm>
-#include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -15,22 +13,12 @@
 #include <system_error>
 #include <thread>
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "server/core/digest.h"
-#include "server/core/embed.h"
-#include "server/core/file_descriptor.h"
 #include "server/core/raw_bytes.h"
 #include "server/host/host_node.h"
+#include "server/host/python_process.h"
+#include "server/host/sandbox_yaml.h"
 #include "server/request/tensor_bytes.h"
-
-// The program that runs a function. FRAZIL_HOST_FILES is defined by the build.
-FRAZIL_EMBED(frazil_python_runner, FRAZIL_HOST_FILES "/python_runner.py");
 
 namespace frazil::server {
 namespace {
@@ -38,7 +26,6 @@ namespace {
 using api::Array;
 using api::Dtype;
 using api::Port;
-using std::chrono::milliseconds;
 
 constexpr std::pair<Dtype, const char*> kNumpyTypes[] = {
     {Dtype::boolean, "|b1"}, {Dtype::i8, "|i1"},  {Dtype::i16, "<i2"}, {Dtype::i32, "<i4"},   {Dtype::i64, "<i8"},
@@ -49,159 +36,6 @@ const char* numpy_type_of(Dtype dtype) {
   const auto* const at = std::ranges::find(kNumpyTypes, dtype, &std::pair<Dtype, const char*>::first);
   return at == std::end(kNumpyTypes) ? nullptr : at->second;
 }
-
-constexpr const char* kPythonFailed = "the Python function failed; the server's log has the reason";
-
-[[noreturn]] void python_failed(const std::string& what) {
-  throw ExternalFailure(Http::internal, kPythonFailed, "the Python process " + what);
-}
-
-struct PythonCommand {
-  std::string interpreter = "python3", file, function;
-  std::vector<std::string> outputs;      ///< NAME=TYPE, as NumPy writes the type
-  std::vector<std::string> environment;  ///< NAME=VALUE, the complete environment
-};
-
-/// One process. It belongs to the thread that started it and ends with that thread.
-class PythonProcess {
- public:
-  /// Called every 10 ms while waiting; may throw.
-  using Tick = std::function<void()>;
-
-  /// Throws Outside if the process cannot be started or cannot load the function.
-  PythonProcess(const PythonCommand& command, const Tick& tick) {
-    spawn(command);
-    constexpr std::chrono::seconds kToStart{60};
-    try {
-      const std::string answer = receive(Clock::now() + kToStart, tick);
-      if (answer[0] == 0) throw ExternalFailure(Http::internal, kPythonFailed, answer.substr(1));
-    } catch (...) {
-      end();
-      throw;
-    }
-  }
-  ~PythonProcess() { end(); }
-  PythonProcess(const PythonProcess&) = delete;
-  PythonProcess& operator=(const PythonProcess&) = delete;
-
-  bool ended() { return ended_ || reap(WNOHANG); }
-
-  /// Sends a message and returns the answer. After an exception the process is unusable.
-  std::string exchange(std::string_view message, Clock::time_point until, const Tick& tick) {
-    std::uint64_t size = message.size();
-    send({reinterpret_cast<const char*>(&size), sizeof size}, until, tick);
-    send(message, until, tick);
-    return receive(until, tick);
-  }
-
- private:
-  void spawn(const PythonCommand& command) {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
-      python_failed(text_of_errno(errno));
-    link_ = ends[0];
-    ::fcntl(ends[1], F_SETFL, 0);  // NOLINT: the process waits
-    std::vector<std::string> texts{command.interpreter,  "-u",         "-c",
-                                   frazil_python_runner, command.file, command.function};
-    texts.insert(texts.end(), command.outputs.begin(), command.outputs.end());
-    std::vector<std::string> variables = command.environment;
-    const std::vector<char*> arguments = pointers_to(texts), environment = pointers_to(variables);
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, 2, 1);
-    posix_spawn_file_actions_adddup2(&files, ends[1], 3);
-    posix_spawn_file_actions_addclosefrom_np(&files, 4);
-    posix_spawnattr_t how;
-    posix_spawnattr_init(&how);
-    sigset_t none, usual;
-    sigemptyset(&none);
-    sigfillset(&usual);
-    posix_spawnattr_setsigmask(&how, &none);
-    posix_spawnattr_setsigdefault(&how, &usual);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    const int error = ::posix_spawnp(&process_, texts[0].c_str(), &files, &how, arguments.data(), environment.data());
-    posix_spawnattr_destroy(&how);
-    posix_spawn_file_actions_destroy(&files);
-    ::close(ends[1]);
-    if (error == 0) return;
-    ended_ = true;
-    ::close(link_);
-    python_failed("'" + command.interpreter + "' cannot be started: " + text_of_errno(error));
-  }
-
-  static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-    std::vector<char*> pointers;
-    for (std::string& text : texts) pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-  }
-
-  bool reap(int how) {
-    if (::waitpid(process_, &status_, how) == process_) ended_ = true;
-    return ended_;
-  }
-
-  void end() {
-    if (link_ >= 0) ::close(std::exchange(link_, -1));
-    ::kill(-process_, SIGKILL);  // including its child processes
-    if (!ended_) reap(0);
-  }
-
-  [[noreturn]] void fail() {
-    for (int i = 0; i < 100 && !ended(); ++i) std::this_thread::sleep_for(milliseconds(1));
-    if (!ended_) python_failed("has closed its connection");
-    if (WIFSIGNALED(status_)) python_failed("was ended by signal " + std::to_string(WTERMSIG(status_)));
-    python_failed("ended with status " + std::to_string(WEXITSTATUS(status_)));
-  }
-
-  void wait(short events, Clock::time_point until, const Tick& tick) {
-    for (;;) {
-      pollfd one{.fd = link_, .events = events, .revents = 0};
-      if (::poll(&one, 1, 10) > 0) return;
-      tick();
-      if (Clock::now() >= until) {
-        throw Refusal(Http::timeout, "the Python function did not end in time; its process is started again");
-      }
-    }
-  }
-
-  void send(std::string_view bytes, Clock::time_point until, const Tick& tick) {
-    while (!bytes.empty()) {
-      const ssize_t sent = ::send(link_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent >= 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
-      if (sent < 0 && errno != EAGAIN && errno != EINTR) fail();
-      if (sent < 0) wait(POLLOUT, until, tick);
-    }
-  }
-
-  void receive(char* to, std::size_t size, Clock::time_point until, const Tick& tick) {
-    while (size > 0) {
-      const ssize_t got = ::recv(link_, to, size, 0);
-      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) fail();
-      if (got < 0) {
-        wait(POLLIN, until, tick);
-      } else {
-        to += got;
-        size -= static_cast<std::size_t>(got);
-      }
-    }
-  }
-
-  std::string receive(Clock::time_point until, const Tick& tick) {
-    constexpr std::uint64_t kMax = std::uint64_t{1} << 31U;
-    std::uint64_t size = 0;
-    receive(reinterpret_cast<char*>(&size), sizeof size, until, tick);
-    if (size == 0 || size > kMax) python_failed("sent a malformed answer");
-    std::string answer(size, '\0');
-    receive(answer.data(), answer.size(), until, tick);
-    return answer;
-  }
-
-  int link_ = -1, status_ = 0;
-  pid_t process_ = -1;
-  bool ended_ = false;
-};
 
 /// A pool of processes that run one function, each with a thread that waits for it. Thread-safe.
 class PythonPool {
@@ -373,6 +207,7 @@ std::string declaration_of_pool(const std::string& step, const PythonParts& part
   for (const std::string& output : parts.command.outputs) (text += '\n') += output;
   for (const std::string& variable : parts.command.environment) (text += '\n') += sha256(variable);
   text += '\n' + std::to_string(parts.processes) + ' ' + std::to_string(parts.time_out.count()) + '\n';
+  text += declaration_of_sandbox(parts.command) + '\n';
   return text + sha256(content) + sha256(written_beside(parts.command.file));
 }
 
@@ -469,6 +304,31 @@ std::vector<std::string> environment_of(const YamlNode& node) {
   return variables;
 }
 
+/// Determines the level of the step's sandbox, which is the same for all of its processes.
+SandboxReach reach_level(const YamlNode& node, PythonParts& parts) try {
+  SandboxReach reach = require_reach(parts.command.sandbox, sandbox_support());
+  parts.command.level = reach.level;
+  const std::vector<SandboxPath> paths = python_paths(parts.command);
+  parts.command.sandbox.paths.insert(parts.command.sandbox.paths.begin(), paths.begin(), paths.end());
+  return reach;
+} catch (const api::Error& why) {
+  node.fail(std::string(why.what()) + "; a step can declare another level in 'sandbox: {level: ...}'");
+}
+
+void report_level(const HostScope& scope, const std::string& step, const SandboxReach& reach) {
+  std::string text = "node '" + step + "': its sandbox has the level '" + std::string(name_of(reach.level)) + "'";
+  if (!reach.lacks.empty()) text += ", no higher one: " + reach.lacks;
+  inform(scope.notify, model_subject(scope.pipeline), text);
+}
+
+std::shared_ptr<PythonPool> start_pool(const YamlNode& node, const std::string& name, const HostScope& scope,
+                                       const PythonParts& parts, const SandboxReach& reach) try {
+  report_level(scope, name, reach);
+  return std::make_shared<PythonPool>(parts.command, parts.processes, parts.time_out);
+} catch (const std::runtime_error& why) {  // a Refusal or Outside; the file's author may read both
+  node.at("python").fail(why.what());
+}
+
 }  // namespace
 
 HostStep read_python_step(const YamlNode& node, const std::string& name, const HostScope& scope) {
@@ -480,6 +340,8 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
                {"function", kReadElsewhere},
                {"interpreter", [&](const YamlNode& n) { parts.command.interpreter = n.name(); }},
                {"environment", [&](const YamlNode& n) { parts.command.environment = environment_of(n); }},
+               {"network", [&](const YamlNode& n) { parts.command.sandbox.network = n.boolean(); }},
+               {"sandbox", kReadElsewhere},
                {"processes", [&](const YamlNode& n) { parts.processes = n.whole(1, 64); }},
                {"timeout_ms", [&](const YamlNode& n) { parts.time_out = time_of(n, 1); }},
                {"inputs", [&](const YamlNode& n) { parts.inputs = arguments_of(n, scope); }},
@@ -490,13 +352,10 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
     parts.command.outputs.push_back(output + "=" + numpy_type_of(result.type.dtype));
   }
   step.results = parts.outputs;
-  try {
-    parts.pool = scope.holdings.get<PythonPool>(declaration_of_pool(name, parts, step.content), [&] {
-      return std::make_shared<PythonPool>(parts.command, parts.processes, parts.time_out);
-    });
-  } catch (const std::runtime_error& why) {  // a Refusal or Outside; the file's author may read both
-    node.at("python").fail(why.what());
-  }
+  read_sandbox(node, scope, parts.command);
+  const SandboxReach reach = reach_level(node, parts);
+  parts.pool = scope.holdings.get<PythonPool>(declaration_of_pool(name, parts, step.content),
+                                              [&] { return start_pool(node, name, scope, parts, reach); });
   step.node = std::make_unique<PythonNode>(name, std::move(parts), scope);
   return step;
 }
