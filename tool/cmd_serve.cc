@@ -15,6 +15,7 @@
 #include "server/core/access_log.h"
 #include "server/core/log.h"
 #include "server/server.h"
+#include "server/service/spent_today.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/govern_files.h"
@@ -132,6 +133,26 @@ std::shared_ptr<govern::Governor> governor_of(const ServeOptions& options, const
       .warn = [notify = service.notify](std::string_view text) { server::warn(notify, "policy", std::string(text)); }});
 }
 
+/// Charges the budgets what was spent today before this start, by the audit log. Throws api::Error for a damaged log.
+void restore_budgets(server::Service& service, const ServeOptions& options) {
+  const auto now = std::chrono::system_clock::now();
+  const server::ServerConfig& config = service.options().config;
+  const auto has_day = [](const std::optional<server::BudgetConfig>& budget) { return budget && budget->day_cost_ms; };
+  if (!has_day(config.governance.budget) && std::ranges::none_of(config.tenants, has_day, &server::Tenant::budget)) {
+    return;
+  }
+  if (service.options().audit == nullptr) {
+    server::warn(service.options().notify, "budget",
+                 "what tenants spend today is forgotten at a restart: give --audit, so that it is read again");
+    return;
+  }
+  service.options().audit->publish_checkpoint();
+  const std::int64_t now_ms = std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch().count();
+  for (const auto& [tenant, cost] : server::spent_today(options.audit, now_ms)) {
+    service.costs().budgets().of(tenant)->restore(cost, now);
+  }
+}
+
 /// Closes an audit log in order, also if the server could not start.
 class AuditEnd {
  public:
@@ -184,6 +205,7 @@ int serve(const ServeOptions& options) {
   AuditEnd audit_end(of_service.audit);
   of_service.governor = governor_of(options, of_service);
   server::Service service(std::move(of_service));
+  restore_budgets(service, options);
   server::ServerOptions of_server = options.server;
   of_server.notify = notify;
   of_server.access = &access;
@@ -199,6 +221,7 @@ int serve(const ServeOptions& options) {
                    fmt::format("--workers {} --memory-limit {} --max-buffered-bytes {}", options.service.workers,
                                options.memory_limit, options.server.max_buffered));
   });
+  service.record_costs();
   audit_end.close("signal");
   return kDone;
 }

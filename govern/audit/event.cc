@@ -111,7 +111,16 @@ constexpr MemberRow kRequest[] = {
     {"outputs", MemberType::object, kMayBeAbsent, "commitments by name"},
     {"report", MemberType::digest, kMayBeAbsent, "digest of the report over all paths"},
     {"environment", MemberType::digest, kMayBeAbsent, "digest of the environment"},
-    {"cost", MemberType::number, kMayBeAbsent, "measured cost in nanoseconds"},
+    {"cost", MemberType::number, kMayBeAbsent, "busy time of workers that the tenant pays, in nanoseconds"},
+    {"charge", MemberType::number, kMayBeAbsent, "`cost` times the price of the model, if that is not 1"},
+};
+constexpr MemberRow kCost[] = {
+    {"model", MemberType::text, kMustBeThere, "name of the model; empty for account \"server\""},
+    {"account", MemberType::text, kMustBeThere,
+     "\"late\", \"excess\", \"padding\", \"warm_up\", \"shadow\", \"guard\", \"replay\", \"check\" or \"server\""},
+    {"cost", MemberType::number, kMustBeThere, "busy time of workers since the last such event, in nanoseconds"},
+    {"version", MemberType::text, kMayBeAbsent, "version of the model"},
+    {"tenant", MemberType::text, kMayBeAbsent, "the tenant that pays"},
 };
 constexpr MemberRow kReplay[] = {
     {"entry", MemberType::number, kMustBeThere, "index of the request"},
@@ -153,6 +162,7 @@ constexpr KindRow kKinds[] = {
     {"config", Retention::governance, "the configuration changes", kConfig},
     {"tenant", Retention::governance, "a tenant is added, changed or removed", kTenant},
     {"request", Retention::request, "a request ends, also with an error", kRequest},
+    {"cost", Retention::request, "work that is in no event of a request, once a minute", kCost},
     {"replay", Retention::governance, "a request is replayed", kReplay},
     {"admin", Retention::governance, "an administrator reads or changes state", kAdmin},
     {"erase", Retention::always, "a subject's key is destroyed", kErase},

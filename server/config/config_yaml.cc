@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "server/config/budget_yaml.h"
+#include "server/config/governance_yaml.h"
 #include "server/config/peer_yaml.h"
 #include "server/config/yaml.h"
 #include "server/core/digest.h"
@@ -239,7 +241,8 @@ Tenant read_tenant(const YamlNode& node, TenantNames& known) {
        {"max_waiting", [&](const YamlNode& x) { tenant.max_waiting = x.whole(0, kMaxCount); }},
        {"requests_per_second", [&](const YamlNode& x) { tenant.requests_per_second = x.number(0.001, 1e9); }},
        {"models", read_allowed},
-       {"admin", [&](const YamlNode& x) { tenant.admin = x.boolean(); }}});
+       {"admin", [&](const YamlNode& x) { tenant.admin = x.boolean(); }},
+       {"budget", [&](const YamlNode& x) { tenant.budget = read_budget(x); }}});
   if (tenant.keys.empty() && tenant.certificates.empty()) node.fail("expected the key 'keys' or 'certificates'");
   return tenant;
 }
@@ -327,7 +330,12 @@ ServerConfig config_from(const YamlNode& root) {
                {"tenants", [&](const YamlNode& x) { config.tenants = read_tenants(x); }},
                {"network", [&](const YamlNode& x) { config.network = read_network(x); }},
                {"state", [&](const YamlNode& x) { config.state = read_state(x); }},
-               {"paths", [&](const YamlNode& x) { config.paths = read_paths(x); }}});
+               {"paths", [&](const YamlNode& x) { config.paths = read_paths(x); }},
+               {"governance", [&](const YamlNode& x) { config.governance = read_governance(x); }}});
+  const auto governance = root.find("governance");
+  if (!config.tenants.empty() && config.governance.budget) {
+    governance->at("budget").fail("is for callers without a tenant: give each tenant a budget");
+  }
   return config;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/config/governance_config.h"
 #include "server/config/model_config.h"
 
 // The configuration file of `frazil serve --config`, as plain data.
@@ -22,6 +23,7 @@ struct Tenant {
   std::optional<double> requests_per_second;  ///< with a burst of one second
   std::vector<std::string> models;            ///< models that the tenant may use; empty: all
   bool admin = false;                         ///< may see all tenants' requests and change shared settings
+  std::optional<BudgetConfig> budget = {};
 
   bool operator==(const Tenant&) const = default;
 };
@@ -96,6 +98,7 @@ struct ServerConfig {
   std::vector<Tenant> tenants;
   StateConfig state;
   PathConfig paths;
+  GovernanceConfig governance;
 };
 
 }  // namespace frazil::server

@@ -33,11 +33,15 @@ enum class Http : unsigned {
 /// The reason why a request is refused; what() is one line for the client.
 class Refusal : public std::runtime_error {
  public:
-  Refusal(Http status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  /// `retry_after_s`: seconds after which too_many may be over; 0: the same request will be refused again.
+  Refusal(Http status, const std::string& message, unsigned retry_after_s = 1)
+      : std::runtime_error(message), status_(status), retry_after_s_(retry_after_s) {}
   Http status() const noexcept { return status_; }
+  unsigned retry_after_s() const noexcept { return retry_after_s_; }
 
  private:
   Http status_;
+  unsigned retry_after_s_;
 };
 
 /// Refuses a request. Throws Refusal (bad_request).

@@ -30,7 +30,18 @@ void Workers::post(std::function<void()> function) {
   post_to_worker(std::move(function));
 }
 
-void Workers::post_to_worker(std::function<void()> function) { asio::post(*pool_, std::move(function)); }
+void Workers::post_to_worker(std::function<void()> function) {
+  asio::post(*pool_, [this, function = std::move(function)] { run(function); });
+}
+
+void Workers::run(const std::function<void()>& function) {
+  const auto begun = Clock::now();
+  {
+    const BusyScope scope(other_);
+    function();
+  }
+  busy_.add_busy(Clock::now() - begun);
+}
 
 bool Workers::is_inline() { return posted_inline != nullptr; }
 
@@ -41,14 +52,14 @@ void Workers::run_inline(std::function<void()> function) {
   while (!posted.empty()) {
     const std::function<void()> next = std::move(posted.front());
     posted.pop_front();
-    next();
+    run(next);
   }
   posted_inline = nullptr;
 }
 
 void Workers::post_at(std::chrono::steady_clock::time_point when, std::function<void()> function) {
   auto timer = std::make_shared<asio::steady_timer>(*pool_, when);
-  timer->async_wait([timer, function = std::move(function)](boost::system::error_code) { function(); });
+  timer->async_wait([this, timer, function = std::move(function)](boost::system::error_code) { run(function); });
 }
 
 }  // namespace frazil::server

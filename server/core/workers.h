@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "server/core/busy.h"
+
 namespace frazil::server {
 
 /// Allows a thread that reads requests to run one of them itself. Of several requests that arrive together it runs at
@@ -45,9 +47,18 @@ class Workers {
   /// Does the same as post(), but always uses a worker, even in run_inline().
   void post_to_worker(std::function<void()> function);
 
+  /// Returns the sink of the time of functions that no scope inside them charges.
+  const std::shared_ptr<BusyTotal>& other() const { return other_; }
+  /// Returns the time in which functions ran.
+  Nanoseconds busy() const { return busy_.total(); }
+
  private:
   struct Pool;
+  void run(const std::function<void()>& function);
+
   unsigned count_;
+  const std::shared_ptr<BusyTotal> other_ = std::make_shared<BusyTotal>();
+  BusyTotal busy_;
   std::unique_ptr<Pool> pool_;
 };
 

@@ -142,6 +142,7 @@ class HttpNode : public HostNode {
   void end(Waiting& waiting, const std::expected<HttpAnswer, HttpFault>& result) const {
     waiting.hook.reset();
     const Flow& flow = *waiting.step.flow;
+    const BusyScope scope(flow.cost);
     StepResult outcome;
     PathRecord::Step step{.taken = "answered"};
     try {

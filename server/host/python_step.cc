@@ -238,6 +238,7 @@ class PythonNode : public HostNode {
 
  private:
   void end(const StepCall& step, Clock::time_point began, const PythonPool::Answer& result) const {
+    const BusyScope scope(step.flow->cost);
     StepResult outcome;
     try {
       if (!result) std::rethrow_exception(result.error());

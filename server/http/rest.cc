@@ -107,7 +107,9 @@ std::optional<Clock::duration> time_left(Service& service, const Served& served,
 
 Reply refused(const Refusal& refusal) {
   Reply reply = error_reply(refusal);
-  if (refusal.status() == Http::too_many) reply.headers.emplace_back("Retry-After", "1");
+  if (refusal.status() == Http::too_many && refusal.retry_after_s() > 0) {
+    reply.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s()));
+  }
   return reply;
 }
 

@@ -62,6 +62,20 @@ bool has_to_run_alone(const std::exception_ptr& error) {
   }
 }
 
+/// Passes the time of a scope to a function when it ends, after the scope.
+class SharedTime {
+ public:
+  explicit SharedTime(std::function<void(Nanoseconds)> use) : use_(std::move(use)) {}
+  ~SharedTime() { use_(time_->total()); }
+  SharedTime(const SharedTime&) = delete;
+  SharedTime& operator=(const SharedTime&) = delete;
+  const std::shared_ptr<BusyTotal>& sink() const { return time_; }
+
+ private:
+  std::function<void(Nanoseconds)> use_;
+  std::shared_ptr<BusyTotal> time_ = std::make_shared<BusyTotal>();
+};
+
 /// Cancels a run when all its callers have left, even before it has begun.
 class EndsWithCallers {
  public:
@@ -98,6 +112,8 @@ ModelRunner::ModelRunner(const Served& served, const ModelParts& parts)
       workers_(*parts.workers),
       sessions_(parts.model, {.session = parts.options, .max_sessions = kMaxSessions}),
       check_(std::make_shared<ReferenceCheck>(parts.model, parts.check)) {
+  const BusyScope scope(std::make_shared<RequestCost>(
+      RequestCost::Payer{.ledger = served.counts().costs(), .account = CostAccount::warm_up}));
   const Batching& batching = parts.config.batching;
   if (batching.most > 0) {
     if (batching.regroup != Regroup::off) {
@@ -178,11 +194,17 @@ void ModelRunner::count_run(Clock::time_point begun, Clock::time_point ran,
 /// Schedules the comparison of a share of runs with the reference executor.
 void ModelRunner::check_async(std::span<const Array> inputs, const std::vector<Array>& values) const {
   if (!check_->wanted()) return;
-  workers_.post_to_worker([keep = served_.shared_from_this(), check = check_, values,
-                           given = std::vector<Array>(inputs.begin(), inputs.end())] { check->check(given, values); });
+  const auto cost = std::make_shared<RequestCost>(
+      RequestCost::Payer{.ledger = served_.counts().costs(), .account = CostAccount::check});
+  workers_.post_to_worker([keep = served_.shared_from_this(), check = check_, values, cost,
+                           given = std::vector<Array>(inputs.begin(), inputs.end())] {
+    const BusyScope scope(cost);
+    check->check(given, values);
+  });
 }
 
 void ModelRunner::run_single(Job job) const {
+  const BusyScope scope(job.call.cost);
   const auto begun = Clock::now();
   Values values;
   try {
@@ -197,6 +219,7 @@ void ModelRunner::run_single(Job job) const {
 }
 
 void ModelRunner::answer(Job job, Values values, const BatchRun& ran) const {
+  const BusyScope scope(job.call.cost);
   served_.counts().add(job.call.identity, [&](Statistics& s) { s.queue.add(ran.begun - job.queued); });
   note(job, ran, values ? "" : values.error().what());
   job.finish(std::move(job.call), std::move(values));
@@ -247,6 +270,24 @@ std::vector<std::vector<Array>> ModelRunner::run_joined(const std::vector<Batche
   return plan_->split(results, shapes);
 }
 
+/// Charges each member the time of its own elements, and the model that of the padding.
+void ModelRunner::charge_batch(const std::vector<Batcher::Member>& members, std::span<const BatchPlan::Shape> shapes,
+                               std::int64_t longest, Nanoseconds busy) const {
+  const auto size_of = [](std::int64_t count, std::int64_t length) {
+    return static_cast<double>(count) * static_cast<double>(std::max<std::int64_t>(length, 1));
+  };
+  double all = 0;
+  for (const BatchPlan::Shape& shape : shapes) all += size_of(shape.count, ragged_ ? shape.length : longest);
+  Nanoseconds left = busy;
+  for (std::size_t i = 0; i < members.size() && all > 0; ++i) {
+    const double share = size_of(shapes[i].count, shapes[i].length) / all;
+    const Nanoseconds own(static_cast<std::int64_t>(static_cast<double>(busy.count()) * share));
+    members[i].job.call.cost->add_busy(own);
+    left -= own;
+  }
+  served_.counts().costs()->add("", CostAccount::padding, left);
+}
+
 /// Runs a batch. If it fails, runs its requests one by one, so that a request only fails for its own fault.
 void ModelRunner::run_batch(std::vector<Batcher::Member> members) const {
   if (members.size() == 1) return run_member(std::move(members.front()));
@@ -254,18 +295,25 @@ void ModelRunner::run_batch(std::vector<Batcher::Member> members) const {
   if (ragged_) std::ranges::stable_sort(members, std::ranges::greater(), length_of);
   std::vector<BatchPlan::Shape> shapes;
   for (const Batcher::Member& member : members) shapes.push_back(member.shape);
-  std::vector<std::vector<Array>> parts;
+  std::optional<std::vector<std::vector<Array>>> parts;
   const auto begun = Clock::now();
   const std::int64_t longest = count_padding(shapes);
-  try {
-    parts = run_joined(members, shapes, begun);
-  } catch (...) {
+  {
+    const SharedTime time([&](Nanoseconds busy) { charge_batch(members, shapes, longest, busy); });
+    const BusyScope scope(time.sink());
+    try {
+      parts = run_joined(members, shapes, begun);
+    } catch (...) {
+      parts = std::nullopt;
+    }
+  }
+  if (!parts) {
     for (Batcher::Member& member : members) run_member(std::move(member));
     return;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::int64_t padding = ragged_ ? 0 : shapes[i].count * (longest - shapes[i].length);
-    answer(std::move(members[i].job), std::move(parts[i]),
+    answer(std::move(members[i].job), std::move((*parts)[i]),
            {.begun = begun, .requests = members.size(), .padding = static_cast<std::uint64_t>(padding)});
   }
 }
@@ -276,10 +324,18 @@ void ModelRunner::run_regrouped(std::vector<Batcher::Member> members) const {
   std::vector<std::vector<Array>> requests;
   for (const Batcher::Member& member : members) requests.push_back(member.job.inputs);
   std::vector<api::BatchedModel::Outcome> outcomes;
-  try {
-    outcomes = regrouped_->outcomes(
-        requests, {.check = [&](std::size_t i) { check_wanted_still(members[i].job.call); }, .always = true});
-  } catch (...) {
+  {
+    const std::vector<BatchPlan::Shape> equal(members.size(), {.key = "", .count = 1, .length = 1});
+    const SharedTime time([&](Nanoseconds busy) { charge_batch(members, equal, 1, busy); });
+    const BusyScope scope(time.sink());
+    try {
+      outcomes = regrouped_->outcomes(
+          requests, {.check = [&](std::size_t i) { check_wanted_still(members[i].job.call); }, .always = true});
+    } catch (...) {
+      outcomes.clear();
+    }
+  }
+  if (outcomes.empty()) {
     for (Batcher::Member& member : members) run_single(std::move(member.job));
     return;
   }

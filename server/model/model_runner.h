@@ -59,6 +59,8 @@ class ModelRunner {
   void answer(Job job, Values values, const BatchRun& ran) const;
   void note(const Job& job, const BatchRun& ran, const std::string& why) const;
   void count_run(Clock::time_point begun, Clock::time_point ran, const std::vector<const Call*>& calls) const;
+  void charge_batch(const std::vector<Batcher::Member>& members, std::span<const BatchPlan::Shape> shapes,
+                    std::int64_t longest, Nanoseconds busy) const;
   /// Counts padding and returns the length to which requests are padded.
   std::int64_t count_padding(std::span<const BatchPlan::Shape> shapes) const;
   void check_async(std::span<const api::Array> inputs, const std::vector<api::Array>& values) const;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
 #include "server/core/clock.h"
+#include "server/core/cost_ledger.h"
 #include "server/core/statistics.h"
 #include "server/request/request.h"
 
@@ -25,6 +27,9 @@ class RequestCounts {
     if (!identity.name().empty()) count(of(identity));
   }
 
+  /// Returns what the requests have cost.
+  const std::shared_ptr<CostLedger>& costs() const { return costs_; }
+
   /// Counts a request that begins, and one that ends `time` after its arrival.
   void begin(const Tenants::Identity& identity);
   void end(const Tenants::Identity& identity, Clock::duration time, const Outcome& outcome);
@@ -35,6 +40,7 @@ class RequestCounts {
 
  private:
   Statistics all_;
+  const std::shared_ptr<CostLedger> costs_ = std::make_shared<CostLedger>();
   std::mutex mutex_;  // guards the member below
   std::map<std::string, Statistics> tenants_;
 };

@@ -51,6 +51,11 @@ void Served::infer(Call call) const {
     done(std::move(outcome));
   };
   if (call.part) count_parts(call);
+  if (call.cost == nullptr) {
+    call.cost =
+        std::make_shared<RequestCost>(RequestCost::Payer{.ledger = counts_->costs(), .tenant = call.identity.name()});
+  }
+  const BusyScope scope(call.cost);
   const auto done = call.done;
   try {
     check_wanted(*this, call);

@@ -29,7 +29,10 @@ class Served : public std::enable_shared_from_this<Served> {
   Statistics& statistics() const { return counts_->all(); }
   RequestCounts& counts() const { return *counts_; }
   /// Continues the counts of `before`, which this version replaces. Call it before publishing the version.
-  void continue_counts_of(const Served& before) { counts_ = before.counts_; }
+  void continue_counts_of(const Served& before) {
+    before.counts_->costs()->add(*counts_->costs());
+    counts_ = before.counts_;
+  }
 
   virtual std::string_view platform() const = 0;
   virtual const std::vector<api::Port>& inputs() const = 0;

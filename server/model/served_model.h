@@ -24,6 +24,8 @@ class ServedModel : public Served {
   ServedModel(const std::string& name, const std::string& version, Parts parts);
 
   const api::Model& model() const { return parts_.model; }
+  /// Returns the limit of the memory of a run in bytes; nullopt: none.
+  std::optional<std::uint64_t> memory_limit() const { return parts_.options.memory_limit; }
   std::string_view platform() const override { return "frazil_onnx"; }
   const std::vector<api::Port>& inputs() const override { return parts_.model.inputs(); }
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }

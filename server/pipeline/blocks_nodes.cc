@@ -82,6 +82,7 @@ class Together : public std::enable_shared_from_this<Together> {
   void run_one(std::size_t i, const OwnGraph& graph, const std::shared_ptr<const StepCall>& call, Workers& workers,
                const Ended& ended) {
     workers.post([self = shared_from_this(), &graph, own = with_caller(*call->flow, callers_[i]), call, i, ended] {
+      const BusyScope scope(own->cost);
       graph.run(own, call->inputs, [self, i, ended](StepResult result) { ended(i, std::move(result)); });
     });
   }

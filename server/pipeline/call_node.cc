@@ -12,7 +12,9 @@ class CallNode : public StepNode {
   std::vector<Slot> reads() const override { return slots_of(parts_.inputs); }
   std::vector<Slot> writes() const override { return slots_of(parts_.outputs); }
   Clock::duration expected() const override { return parts_.target->expected_time(); }
-  NodeView view() const override { return {.kind = "run", .target = parts_.target.get()}; }
+  NodeView view() const override {
+    return {.kind = "run", .target = parts_.target.get(), .inputs = &parts_.inputs, .outputs = &parts_.outputs};
+  }
 
  protected:
   void start(StepCall step) const override {
@@ -24,6 +26,7 @@ class CallNode : public StepNode {
               .deadline = flow->deadline,
               .target = parts_.target,
               .path = flow->path,
+              .cost = flow->cost,
               .trace = flow->trace,
               .node = flow->path_of(name())};
     if (parts_.time_out) {

@@ -14,6 +14,26 @@ Clock::duration least_expected(const List& list) {
   return std::ranges::min(list | std::views::transform([](const auto& one) { return one.block.expected(); }));
 }
 
+/// A branch that is entered, and why it replaces the chosen one.
+struct Afforded {
+  std::size_t branch;
+  const char* why = "";  ///< "budget" or "deadline"; empty: it is the chosen one
+};
+
+/// Returns the chosen branch if the request's budget and time can pay it, and otherwise the first of its cheaper
+/// branches that they can pay, or the last one. `list`: elements with a `block` and `cheaper`.
+template <class List>
+Afforded afforded(const Flow& flow, const List& list, std::size_t chosen) {
+  Afforded entered{.branch = chosen};
+  while (const auto cheaper = list[entered.branch].cheaper) {
+    const Block& block = list[entered.branch].block;
+    const bool in_time = !flow.deadline || block.expected() < flow.left();
+    if (in_time && flow.cost->enter_branch(&block)) break;
+    entered = {.branch = *cheaper, .why = in_time ? "budget" : "deadline"};
+  }
+  return entered;
+}
+
 /// Returns the index of the case or arm that the request forces for a node, or -1 if it forces none. `list`: elements
 /// with a `block`.
 template <class List>

@@ -33,7 +33,8 @@ class SwitchNode : public Node {
   NodeView view() const override {
     NodeView view{.kind = "switch"};
     for (const Case& one : cases_) {
-      view.branches.push_back({.block = &one.block, .rule = one.when ? one.when->text() : "otherwise"});
+      view.branches.push_back(
+          {.block = &one.block, .rule = one.when ? one.when->text() : "otherwise", .cheaper = one.cheaper});
     }
     return view;
   }
@@ -68,21 +69,18 @@ class SwitchNode : public Node {
   /// Adds the decision between the cases from `at` on. `why`: string[], the formulas that were false.
   Term number_of_case(Lowering to, std::size_t at, Term why) const {
     const auto part = kFirstCase + static_cast<std::int64_t>(at);
-    const auto number = [at](api::Body& body) { return std::vector{body.scalar(static_cast<std::int64_t>(at))}; };
-    const std::vector<Dtype> types{Dtype::boolean, Dtype::string};
-    if (!cases_[at].when) {
-      to.part(*this, part, {why}, types);
-      return number(to.body()).front();
-    }
+    const std::vector<Dtype> types{Dtype::boolean, Dtype::string, Dtype::i64};
+    if (!cases_[at].when) return to.part(*this, part, {why}, types)[2];
     const auto [truth, subject] = to.decision(*cases_[at].when);
     const std::vector<Term> taken = to.part(*this, part, {why, truth, subject}, types);
-    if (at + 1 == cases_.size()) return number(to.body()).front();
+    if (at + 1 == cases_.size()) return taken[2];
+    const auto number = [&](api::Body&) { return std::vector{taken[2]}; };
     const auto next = [&](api::Body& body) { return std::vector{number_of_case(to.inside(body), at + 1, taken[1])}; };
     return to.body().if_else(taken[0], number, next).front();
   }
 
-  /// Takes the text of the false formulas, and for a case with a formula its truth and its subject. Returns the truth
-  /// and the longer text. Refuses the request if the last case's formula is false.
+  /// Takes the text of the false formulas, and for a case with a formula its truth and its subject. Returns the truth,
+  /// the longer text, and the case to run if it is true. Refuses the request if the last case's formula is false.
   std::vector<Array> decided(const Flow& flow, std::size_t at, const std::vector<Array>& inputs) const {
     const Case& one = cases_[at];
     std::string why(inputs[0].values<std::string>().front());
@@ -95,11 +93,17 @@ class SwitchNode : public Node {
     if (!taken && at + 1 == cases_.size()) {
       throw Refusal(Http::bad_request, "node '" + name() + "': no case applies: " + why);
     }
-    if (taken) {
-      count_taken(one.block);
-      flow.note({.node = name(), .kind = "switch", .taken = one.block.name, .why = why});
-    }
-    return {Array::scalar(taken), Array::scalar(why)};
+    const auto run = static_cast<std::int64_t>(taken ? enter(flow, at, why) : at);
+    return {Array::scalar(taken), Array::scalar(why), Array::scalar(run)};
+  }
+
+  /// Records that a case runs, and returns it: the chosen one, or a cheaper one.
+  std::size_t enter(const Flow& flow, std::size_t chosen, const std::string& why) const {
+    const Afforded entered = afforded(flow, cases_, chosen);
+    const Block& block = cases_[entered.branch].block;
+    count_taken(block);
+    flow.note({.node = name(), .kind = "switch", .taken = block.name, .why = *entered.why == 0 ? why : entered.why});
+    return entered.branch;
   }
 
   /// Adds the blocks of the cases from `at` on.
@@ -178,7 +182,10 @@ class LoopNode : public Node {
     }
     if (flow.caller->disconnected()) throw Refusal(Http::cancelled, "the caller has disconnected");
     // Other requests run between two iterations.
-    workers_.post([call = std::move(call)] { call.done(std::vector<Array>{}); });
+    workers_.post([call = std::move(call)] {
+      const BusyScope scope(call.flow->cost);
+      call.done(std::vector<Array>{});
+    });
   }
 
  private:

@@ -28,6 +28,7 @@ struct Flow {
   Tenants::Identity identity = {};  ///< of the client's request
   std::optional<Clock::time_point> deadline = {};
   Clock::time_point arrived;
+  std::shared_ptr<RequestCost> cost;
   std::string trace;
   std::shared_ptr<PathRecord> path;  ///< may be null
   std::string place = {};  ///< before names of nodes: "" in the requested pipeline, "STEP." in one that STEP calls
@@ -59,9 +60,10 @@ inline FlowPtr with_caller(const Flow& flow, std::shared_ptr<Caller> caller) {
   return std::make_shared<const Flow>(std::move(own));
 }
 
-/// Returns a flow for work beside the request: it has its own caller, and no path and parts.
-inline FlowPtr beside(const Flow& flow) {
+/// Returns a flow for work beside the request: it has its own caller, no path and parts, and costs the model.
+inline FlowPtr beside(const Flow& flow, CostAccount account) {
   Flow own = flow;
+  own.cost = flow.cost->beside(account);
   own.caller = std::make_shared<Caller>();
   own.path = nullptr;
   own.emitter = nullptr;

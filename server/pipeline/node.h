@@ -33,12 +33,15 @@ struct Block;
 struct NodeView {
   struct Branch {
     const Block* block;
-    std::string rule = {};                 ///< condition of the branch; empty: none
-    Rollback* rollback = nullptr;          ///< of a split's arm; null: none
-    const PipelineGraph* graph = nullptr;  ///< of a block that the node runs itself; null: it is in the outer graph
+    std::string rule = {};                    ///< condition of the branch; empty: none
+    Rollback* rollback = nullptr;             ///< of a split's arm; null: none
+    const PipelineGraph* graph = nullptr;     ///< of a block that the node runs itself; null: it is in the outer graph
+    std::optional<std::size_t> cheaper = {};  ///< the branch that runs instead if this one cannot be paid
   };
-  std::string_view kind;           ///< as in the steps of a path
-  const Served* target = nullptr;  ///< for a call
+  using Ports = std::vector<std::pair<std::string, Slot>>;
+  std::string_view kind;                              ///< as in the steps of a path
+  const Served* target = nullptr;                     ///< for a call
+  const Ports *inputs = nullptr, *outputs = nullptr;  ///< of a call: names of the target's ports and their values
   std::vector<Branch> branches = {};
   std::string endpoint = {};  ///< what a host node calls, without secrets: a URL, or a file and a function
   std::int64_t most = 1;      ///< the largest number of iterations of a loop

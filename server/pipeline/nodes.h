@@ -23,10 +23,12 @@ struct CallParts {
 NodePtr call_node(std::string name, CallParts parts);
 
 /// Runs the first block whose formula is true. A block without a formula always matches. Refuses the request if no
-/// block matches. `results` are defined by the results of the block.
+/// block matches. `results` are defined by the results of the block. A case whose costs or time exceed what the request
+/// has left is replaced by its cheaper one.
 struct Case {
   std::optional<Formula> when;
   Block block;
+  std::optional<std::size_t> cheaper = {};  ///< index of a case; nullopt: none
 };
 NodePtr switch_node(std::string name, std::vector<Case> cases, std::vector<Slot> results);
 
@@ -54,6 +56,7 @@ struct Arm {
   double share;
   Block block;
   std::shared_ptr<Rollback> rollback = nullptr;  ///< null: none
+  std::optional<std::size_t> cheaper = {};       ///< as in Case
 };
 struct SplitParts {
   std::optional<Formula> by;

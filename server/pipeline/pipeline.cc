@@ -58,6 +58,7 @@ void Pipeline::start(Call call) const {
                                         .identity = call.identity,
                                         .deadline = call.deadline,
                                         .arrived = call.arrived,
+                                        .cost = call.cost,
                                         .trace = call.trace,
                                         .path = call.path,
                                         .place = call.node.empty() ? "" : call.node + ".",

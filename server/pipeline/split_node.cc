@@ -54,7 +54,8 @@ class SplitNode : public StepNode {
       view.branches.push_back({.block = &arm.block,
                                .rule = share_rule(arm.share),
                                .rollback = arm.rollback.get(),
-                               .graph = &graphs_[i].graph()});
+                               .graph = &graphs_[i].graph(),
+                               .cheaper = arm.cheaper});
     }
     return view;
   }
@@ -78,6 +79,10 @@ class SplitNode : public StepNode {
     if (rolled_back) {
       why += "; '" + parts_.arms[arm].block.name + "' is rolled back";
       arm = parts_.baseline;
+    }
+    if (const Afforded entered = afforded(*flow, parts_.arms, arm); entered.branch != arm) {
+      arm = entered.branch;
+      why = entered.why;
     }
     flow->note({.node = name(),
                 .kind = "split",
@@ -119,7 +124,7 @@ class SplitNode : public StepNode {
   /// Counts a request that an arm refuses, unless the baseline refuses it, too.
   void count_unless_clients(std::size_t arm, const FlowPtr& flow, const std::vector<api::Array>& inputs,
                             Clock::time_point begun, Clock::time_point now) const {
-    const FlowPtr own = beside(*flow);
+    const FlowPtr own = beside(*flow, CostAccount::guard);
     graphs_[parts_.baseline].run(own, inputs, [this, arm, own, begun, now](const StepResult& result) {
       if (result || result.error().status() != Http::bad_request) count(arm, begun, now, true);
     });
@@ -159,7 +164,8 @@ class ShadowNode : public StepNode {
   void start(StepCall call) const override {
     if (chance() < share_) {
       call.flow->note({.node = name(), .kind = "shadow", .taken = block_.name});
-      workers_.post([this, own = beside(*call.flow), inputs = std::move(call.inputs)] {
+      workers_.post([this, own = beside(*call.flow, CostAccount::shadow), inputs = std::move(call.inputs)] {
+        const BusyScope scope(own->cost);
         graph_.run(own, inputs, [own](const StepResult&) {});
       });
     }

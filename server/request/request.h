@@ -14,6 +14,7 @@
 
 #include <frazil/array.h>
 
+#include "server/access/request_cost.h"
 #include "server/access/tenants.h"
 #include "server/core/caller.h"
 #include "server/core/clock.h"
@@ -97,6 +98,7 @@ struct Call {
   std::optional<Clock::time_point> deadline;
   std::shared_ptr<const Served> target;  ///< keeps the serving version alive
   std::shared_ptr<PathRecord> path;      ///< record of the path; may be null
+  std::shared_ptr<RequestCost> cost;     ///< pays for the work; null: the called version's ledger does
   std::string trace;                     ///< W3C's traceparent; empty: none
   std::string node;                      ///< calling node of a pipeline; empty: a client
   /// Receives parts: answers before the last one with outputs of Served::emitted(). Called in order, before `done`, on

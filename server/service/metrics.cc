@@ -101,6 +101,48 @@ void append_tenants(std::string& to, const std::vector<Tenants::Counts>& tenants
   metric("frazil_tenant_waiting", "gauge", "Requests that run or wait", [](const auto& t) { return t.waiting; });
 }
 
+/// Appends the refusals of queues and of budgets.
+void append_refused(std::string& to, std::uint64_t queues, const std::vector<std::shared_ptr<const Budget>>& budgets) {
+  constexpr std::string_view kName = "frazil_refused_total";
+  head(to, kName, "counter", "Requests that were refused because too many waited, or by a rule of a budget");
+  line(to, kName, "", queues);
+  std::map<std::string, std::uint64_t> rules;
+  for (const auto& budget : budgets) {
+    for (const auto& [rule, count] : budget->refused()) rules[rule] += count;
+  }
+  for (const auto& [rule, count] : rules) line(to, kName, "{rule=\"budget." + rule + "\"}", count);
+}
+
+void append_budgets(std::string& to, const std::vector<std::shared_ptr<const Budget>>& budgets, const auto& shows) {
+  constexpr double kNanosecondsInMs = 1e6;
+  head(to, "frazil_budget_left", "gauge", "Milliseconds of cost that requests may still reserve today");
+  for (const auto& budget : budgets) {
+    const auto left = budget->state().left;
+    if (!left || !shows(budget->tenant())) continue;
+    line(to, "frazil_budget_left", "{tenant=\"" + escaped(budget->tenant()) + "\"}",
+         static_cast<double>(*left) / kNanosecondsInMs);
+  }
+}
+
+/// Appends the busy time of workers by account, as far as the caller may see the tenant that pays.
+void append_costs(std::string& to, const Models& models, Nanoseconds others, const auto& shows) {
+  constexpr std::string_view kName = "frazil_cost_ns_total";
+  head(to, kName, "counter", "Busy time of workers in nanoseconds by the account that pays it");
+  const auto cost = [&](const std::string& tenant, const std::string& model, const std::string& version,
+                        std::string_view account, Nanoseconds time) {
+    line(to, kName,
+         "{tenant=\"" + escaped(tenant) + "\",model=\"" + escaped(model) + "\",version=\"" + version + "\",account=\"" +
+             std::string(account) + "\"}",
+         static_cast<std::uint64_t>(time.count()));
+  };
+  for (const auto& served : models) {
+    for (const auto& [key, time] : served->counts().costs()->rows()) {
+      if (shows(key.first)) cost(key.first, served->name(), served->version(), name_of(key.second), time);
+    }
+  }
+  if (shows("")) cost("", "", "", "server", others);
+}
+
 void append_checks(std::string& to, const Models& models) {
   head(to, "frazil_checked_runs_total", "counter", "Runs that the reference executor has checked");
   for (const auto& served : models)
@@ -261,8 +303,13 @@ Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   std::string& to = reply.body;
   const Tenants::Identity caller = identity.value_or(Tenants::Identity());
   append_outcomes(to, models, caller);
-  head(to, "frazil_refused_total", "counter", "Requests that were refused because too many waited");
-  line(to, "frazil_refused_total", "", admission_.refused());
+  const auto budgets = costs_.budgets().all();
+  const auto sees = [&](const std::string& tenant) { return identity && identity->sees(tenant); };
+  append_refused(to, admission_.refused(), budgets);
+  append_budgets(to, budgets, sees);
+  append_costs(to, models, workers_.other()->total() + changes_.other()->total(), sees);
+  head(to, "frazil_worker_busy_ns_total", "counter", "Busy time of workers in nanoseconds");
+  line(to, "frazil_worker_busy_ns_total", "", static_cast<std::uint64_t>((workers_.busy() + changes_.busy()).count()));
   head(to, "frazil_waiting_requests", "gauge", "Requests that run or wait");
   line(to, "frazil_waiting_requests", "", admission_.waiting());
   head(to, "frazil_config_reloads_total", "counter", "Times that the configuration was read again by outcome");
@@ -295,7 +342,7 @@ Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   append_guards(to, models);
   append_canaries(to, models_->canary_counts(), shows);
   append_not_ready(to, *served_now, shows);
-  append_tenants(to, tenants_.counts(), [&](const std::string& tenant) { return identity && identity->sees(tenant); });
+  append_tenants(to, tenants_.counts(), sees);
   append_durations(to, models, caller);
   append_parts(to, models, caller);
   for (const Counter& counter : kCounters) {

@@ -132,6 +132,26 @@ std::size_t arm_of(const YamlNode& node, const std::string& name, const std::vec
   return static_cast<std::size_t>(at - arms.begin());
 }
 
+/// Reads the key `cheaper` of each block in `list`. `branches`: the blocks, by position.
+template <class Branches>
+void read_cheaper(const YamlNode& list, Branches& branches) {
+  const std::vector<YamlNode> items = list.items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto cheaper = items[i].find("cheaper");
+    if (!cheaper) continue;
+    const auto at = std::ranges::find(branches, cheaper->name(), [](const auto& one) { return one.block.name; });
+    if (at == branches.end()) cheaper->fail("there is no block '" + cheaper->name() + "' beside it");
+    branches[i].cheaper = static_cast<std::size_t>(at - branches.begin());
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    std::size_t last = i;
+    for (std::size_t steps = 0; branches[last].cheaper; ++steps) {
+      if (steps == items.size()) items[i].at("cheaper").fail("its cheaper blocks lead back to it");
+      last = *branches[last].cheaper;
+    }
+  }
+}
+
 class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
@@ -257,6 +277,7 @@ class PipelineReader {
     step.fields({{"name", kReadElsewhere},
                  {"model", kReadElsewhere},
                  {"share", kReadElsewhere},
+                 {"cheaper", kReadElsewhere},
                  {"when", kReadElsewhere},
                  {"inputs", [&](const YamlNode& n) { read_inputs(n, scope, parts); }},
                  {"emit", [&](const YamlNode& n) { read_emits(n, parts); }},
@@ -325,6 +346,7 @@ class PipelineReader {
                    {"steps", kReadElsewhere},
                    {"results", kReadElsewhere},
                    {"share", kReadElsewhere},
+                   {"cheaper", kReadElsewhere},
                    {"when", kReadElsewhere}});
     }
     for (const auto& [name, known] : from) read.block.results.push_back(known.slot);
@@ -369,6 +391,7 @@ class PipelineReader {
       cases.push_back(
           {.when = when ? std::optional(formula(*when, scope)) : std::nullopt, .block = std::move(bodies[i])});
     }
+    read_cheaper(list, cases);
     Results results = results_of(blocks);
     return {switch_node(name, std::move(cases), slots_of(results)), std::move(results)};
   }
@@ -383,6 +406,7 @@ class PipelineReader {
       parts.arms.push_back({.share = list.items()[i].at("share").number(0, 1), .block = std::move(bodies[i])});
       sum += parts.arms.back().share;
     }
+    read_cheaper(list, parts.arms);
     constexpr double kSlack = 1e-9;
     if (std::abs(sum - 1) > kSlack) list.fail("the shares sum to " + std::to_string(sum) + ": expected 1");
     node.fields({{"by", [&](const YamlNode& n) { parts.by = formula(n, scope); }},

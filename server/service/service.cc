@@ -52,6 +52,7 @@ Service::Service(ServiceOptions options)
       tenants_(options_.config.tenants),
       gate_(tenants_, options_.config.network.with(options_.network)),
       admission_(options_.workers, options_.max_waiting),
+      costs_(options_.config, options_.audit, workers_),
       workers_(options_.workers) {
   states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify);
   const bool polls = options_.control == ModelControl::poll;
@@ -82,10 +83,18 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
     call.deadline = call.deadline ? std::min(*call.deadline, limit) : limit;
   }
   call.target = target;
-  if (call.path == nullptr) {
+  const bool is_replay = call.path != nullptr;
+  costs_.open(call, *target, is_replay);
+  const BusyScope scope(call.cost);
+  if (!is_replay) {
     if (options_.audit != nullptr) audit_request(call, *target, options_.audit);
     paths_.record(call, *target);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
+  }
+  if (costs_.events().is_due()) change([this] { record_costs(); });
+  costs_.settle_at_end(call);
+  if (auto why = is_replay ? std::nullopt : costs_.reserve(call, *target)) {
+    return call.done(std::unexpected(std::move(*why)));
   }
   target->infer(std::move(call));
 }
@@ -124,6 +133,14 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   infer(target, std::move(call));
 }
 
+void Service::record_costs() {
+  try {
+    costs_.events().write(repository()->all(), workers_.other()->total() + changes_.other()->total());
+  } catch (const api::Error& error) {
+    report_error(options_.notify, "audit log", std::string("costs are written later: ") + error.what());
+  }
+}
+
 Service::Reloaded Service::reload_config() try {
   const std::scoped_lock lock(configuring_);
   if (options_.config_file.empty()) {
@@ -150,6 +167,8 @@ Service::Reloaded Service::apply(ServerConfig next) {
   const bool other_collector = next.paths.otlp != config_.paths.otlp || next.paths.otlp_tls != config_.paths.otlp_tls;
   std::shared_ptr<Otlp> collector = other_collector ? PathRecorder::collector_of(next.paths) : nullptr;
   for (const std::string& model : models_->reconfigure(next)) reloaded.changed.push_back("models." + model);
+  if (next.governance != config_.governance) reloaded.changed.emplace_back("governance");
+  costs_.budgets().replace(next);
   if (next.tenants != config_.tenants) {
     tenants_.replace(next.tenants);
     reloaded.changed.emplace_back("tenants");

@@ -20,6 +20,7 @@
 #include "server/service/admission.h"
 #include "server/service/path_recorder.h"
 #include "server/service/repository_poll.h"
+#include "server/service/request_costs.h"
 #include "server/service/served_models.h"
 #include "server/service/service_options.h"
 #include "server/service/traffic.h"
@@ -79,6 +80,8 @@ class Service {
   void start(const Served* target, InlineRunSlot* inline_slot, std::function<void()> work);
   const Tenants& tenants() const { return tenants_; }
   const Gate& gate() const { return gate_; }
+  /// Costs and budgets of requests.
+  RequestCosts& costs() { return costs_; }
   /// Runs a function, which must not throw, on the thread for changes. Workers continue to serve requests meanwhile.
   void change(std::function<void()> work) { changes_.post_to_worker(std::move(work)); }
   /// Transports record their connections and answers here.
@@ -113,6 +116,8 @@ class Service {
     StateStore::Counts sequences;
   };
   Load current_load() const;
+  /// Writes the costs that no request has to the audit log; otherwise done once a minute. Never throws.
+  void record_costs();
 
  private:
   Reloaded apply(ServerConfig next);
@@ -130,6 +135,7 @@ class Service {
   std::unique_ptr<StateStore> states_;
   std::unique_ptr<ServedModels> models_;
   Admission admission_;
+  RequestCosts costs_;
   Workers workers_;                             // its destructor waits for requests, which use the other members
   Workers changes_{1};                          // its destructor waits for a change, which uses all other members
   std::unique_ptr<RepositoryPoll> poll_;        // as changes_; null: the folder is not polled
