@@ -7,6 +7,7 @@
 #include "govern/audit/proof.h"
 #include "govern/audit/verify.h"
 #include "govern/base/file.h"
+#include "govern/report/observed.h"
 #include "tool/commands.h"
 #include "tool/option_table.h"
 #include "tool/report.h"
@@ -86,12 +87,22 @@ std::string origin_of_log(const std::string& folder) {
   }
 }
 
+govern::ComparePath compare_paths(const govern::Json& report, const std::string& model, const std::string& version) {
+  return [check = govern::PathCheck(report, model, version)](const govern::Json& steps,
+                                                             std::optional<std::uint64_t> cost) {
+    govern::ObservedCost took;
+    if (cost) took.nanoseconds = static_cast<double>(*cost);
+    return govern::ComparedPath{.outside = check.outside(govern::observed_steps(steps)), .slow = check.is_slow(took)};
+  };
+}
+
 int verify(const AuditCommand& command) {
   govern::VerifyOptions options;
   options.policy = policy_of(command.trust, [&] { return origin_of_log(command.path); });
   for (const std::string& path : command.checkpoints) {
     options.checkpoints.emplace_back(fmt::format("file '{}'", path), govern::read_file(path, govern::kMaxNoteBytes));
   }
+  options.reports = compare_paths;
   const govern::VerifyReport report = govern::verify_log(command.path, options);
   if (command.json) {
     print_line(report.json().dump(-1, ' ', false, govern::Json::error_handler_t::replace));

@@ -164,7 +164,7 @@ std::optional<std::string> Governor::kept_or_decided(Kept& kept, const std::stri
 }
 
 std::optional<std::string> Governor::record_change(std::string_view kind, const Policy& rules, const Verdict& verdict,
-                                                   const Json& facts) {
+                                                   const Json& facts, const Json& report) {
   if (verdict.reason) return verdict.reason;
   Json event = {{"kind", kind},
                 {"model", facts.at("model")},
@@ -175,7 +175,9 @@ std::optional<std::string> Governor::record_change(std::string_view kind, const 
   if (!facts.at("version").get_ref<const std::string&>().empty()) event["version"] = facts.at("version");
   if (const std::string author = facts.value("author", ""); !author.empty()) event["actor"] = author;
   if (kind == "edit") event["parent"] = facts.at("parent");
+  if (options_.audit != nullptr) event["blobs"] = Json::array({options_.audit->put_blob(canonical(report))});
   record(std::move(event));
+  accepted_.add(report, facts.at("model"), facts.at("version"));
   return std::nullopt;
 }
 
@@ -184,7 +186,7 @@ std::optional<std::string> Governor::check_report(const Json& report, const Serv
   const auto rules = policy();
   const Json facts = load_facts(report, name, signature);
   const auto input = Input::from_json(Hook::load, facts, "load");
-  return record_change("load", *rules, decide(*rules, input, name.model), facts);
+  return record_change("load", *rules, decide(*rules, input, name.model), facts, report);
 }
 
 std::optional<std::string> Governor::check_change(const api::Change& change, ServedName name) {
@@ -192,10 +194,10 @@ std::optional<std::string> Governor::check_change(const api::Change& change, Ser
   constexpr Hook kHooksOfKinds[] = {Hook::edit, Hook::publish, Hook::roll_back};
   const Hook hook = kHooksOfKinds[static_cast<std::size_t>(change.kind)];
   if (change.version != 0) name.version = std::to_string(change.version);
-  const Json facts =
-      change_facts(change, report_of(change.to, report_options()), report_of(change.from, report_options()), name);
+  const Json report = report_of(change.to, report_options());
+  const Json facts = change_facts(change, report, report_of(change.from, report_options()), name);
   const auto input = Input::from_json(hook, facts, name_of(hook));
-  return record_change(name_of(hook), *rules, decide(*rules, input, name.model), facts);
+  return record_change(name_of(hook), *rules, decide(*rules, input, name.model), facts, report);
 }
 
 }  // namespace frazil::govern

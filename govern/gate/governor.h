@@ -13,6 +13,7 @@
 #include <frazil/worst_case.h>
 
 #include "govern/audit/audit_log.h"
+#include "govern/gate/accepted_paths.h"
 #include "govern/gate/load_signature.h"
 #include "govern/policy/policy.h"
 #include "govern/report/report.h"
@@ -59,6 +60,9 @@ class Governor : public std::enable_shared_from_this<Governor> {
   /// Returns the options of the reports that rules read.
   ReportOptions report_options() const { return {.extents = options_.extents}; }
 
+  /// Returns the checks of recorded paths, by the definitions that the policy has accepted.
+  const AcceptedPaths& accepted_paths() const { return accepted_; }
+
   /// Decides an input that the program has filled, and records a refusal. `model` is recorded with it. Returns the
   /// reason, or nullopt if the policy permits.
   std::optional<std::string> ask(const Input& input, std::string_view model);
@@ -78,11 +82,13 @@ class Governor : public std::enable_shared_from_this<Governor> {
   std::optional<std::string> kept_or_decided(Kept& kept, const std::string& key, Hook hook, std::string_view model,
                                              const std::function<Json()>& facts);
   void record(Json event);
-  /// Records a permitted load or change of the definition in `facts`. Returns the reason if it is not permitted.
+  /// Records a permitted load or change of the definition in `facts`, with its report as a blob. Returns the reason if
+  /// it is not permitted.
   std::optional<std::string> record_change(std::string_view kind, const Policy& rules, const Verdict& verdict,
-                                           const Json& facts);
+                                           const Json& facts, const Json& report);
 
   GovernorOptions options_;
+  AcceptedPaths accepted_;
   mutable std::shared_mutex mutex_;
   std::shared_ptr<const Policy> rules_;  ///< guarded by mutex_
   Kept runs_, dispatches_;               ///< guarded by mutex_

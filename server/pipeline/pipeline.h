@@ -45,6 +45,8 @@ class Pipeline : public Served {
   }
   Clock::duration expected_time() const override { return parts_.block.expected(); }
   const Holdings* holdings() const { return parts_.holdings.get(); }
+  /// Returns the values of the inputs.
+  const std::vector<Slot>& input_slots() const { return parts_.input_slots; }
   /// Returns the root block.
   const Block& block() const { return parts_.block; }
   const PipelineGraph& graph() const { return graph_; }
