@@ -1,4 +1,3 @@
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -8,6 +7,7 @@
 #include "govern/report/report.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/extent_ranges.h"
 #include "tool/option_table.h"
 #include "tool/report.h"
 #include "tool/served_report.h"
@@ -21,26 +21,6 @@ struct PathReportOptions {
   api::LoadOptions load;
   bool json = false;
 };
-
-std::optional<std::int64_t> whole_number_of(std::string_view text) {
-  std::int64_t number = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
-  return whole && number >= 0 ? std::optional(number) : std::nullopt;
-}
-
-/// Reads "N=1..512" or "N=8".
-std::pair<std::string, api::ExtentRange> extent_from(const std::string& text) {
-  const std::size_t sign = text.rfind('=');
-  if (sign != std::string::npos) {
-    const std::string_view range = std::string_view(text).substr(sign + 1);
-    const std::size_t dots = range.find("..");
-    const auto least = whole_number_of(range.substr(0, dots));
-    const auto most = dots == std::string_view::npos ? least : whole_number_of(range.substr(dots + 2));
-    if (least && most && *least <= *most) return {text.substr(0, sign), {*least, *most}};
-  }
-  fail(Code::bad_input, "--extent: expected NAME=LEAST..MOST, got '{}'", one_line(text));
-}
 
 std::string bound_text(const govern::Json& bound, double unit, std::string_view name) {
   return bound.is_null() ? "unbounded" : fmt::format("{:.3g} {}", bound.get<double>() / unit, name);
@@ -105,8 +85,7 @@ void print_report(const govern::Json& report) {
 }
 
 govern::Json reports_of(const std::string& path, const PathReportOptions& options) {
-  govern::ReportOptions assumed;
-  for (const std::string& text : options.extents) assumed.extents.insert(extent_from(text));
+  const govern::ReportOptions assumed{.extents = extent_ranges(options.extents)};
   if (std::filesystem::is_directory(path)) return report_of_folder(path, assumed);
   return {{"models", govern::Json::array({govern::report_of(load_model(path, options.load), assumed)})}};
 }
@@ -186,12 +165,7 @@ void add_report(CLI::App& app, Action& action) {
   command->add_option("DIR", options->path, "A model, or a folder of models and pipelines as in 'frazil serve'")
       ->required();
   command->option_defaults()->group(group::kInputs);
-  command
-      ->add_option("--extent", options->extents,
-                   "The range of an extent, or of an input that is one integer: N=1..512. Repeatable")
-      ->type_name("NAME=LEAST..MOST")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_extents(*command, options->extents);
   command
       ->add_option("--against", options->against,
                    "Compare with an approved report, a .json file of --json, or with another model or folder: print "
