@@ -42,6 +42,9 @@ test-clients: configure  ## run programs for ONNX Runtime from npm on its librar
 	@cmake --build $(BUILD) --target frazil_onnxruntime frazil_ort_shim frazil_python
 	@$$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) tests/clients/run.py $(BUILD)
 
+test-paths: configure  ## compare 1,000 random pipelines with 1,000 requests each with their reports over all paths
+	@cmake --build $(BUILD) --target frazil_test_server
+	@FRAZIL_TEST_PATHS=1000x1000 $(BUILD)/tests/frazil_test_server --gtest_filter='RandomRoutes.*'
 test-policy-peers: configure  ## compare the policy language with CEL's and Cedar's packages from npm, on random expressions and rule sets
 	@cmake --build $(BUILD) --target policy_peers
 	@python3 tests/govern/policy/peers.py $(BUILD) || [ $$? -eq 77 ]

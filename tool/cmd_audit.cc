@@ -7,6 +7,7 @@
 #include "govern/audit/proof.h"
 #include "govern/audit/verify.h"
 #include "govern/base/file.h"
+#include "govern/report/observed.h"
 #include "tool/commands.h"
 #include "tool/option_table.h"
 #include "tool/report.h"
@@ -92,6 +93,15 @@ govern::WitnessPolicy own_policy(const std::string& folder) {
   return govern::WitnessPolicy::parse(govern::read_file(path, kMaxPolicyBytes), fmt::format("file '{}'", path));
 }
 
+govern::ComparePath compare_paths(const govern::Json& report, const std::string& model, const std::string& version) {
+  return [check = govern::PathCheck(report, model, version)](const govern::Json& steps,
+                                                             std::optional<std::uint64_t> cost) {
+    govern::ObservedCost took;
+    if (cost) took.nanoseconds = static_cast<double>(*cost);
+    return govern::ComparedPath{.outside = check.outside(govern::observed_steps(steps)), .slow = check.is_slow(took)};
+  };
+}
+
 int verify(const AuditCommand& command) {
   govern::VerifyOptions options;
   const bool by_own_keys = command.trust.policy.empty() && command.trust.keys.empty();
@@ -100,6 +110,7 @@ int verify(const AuditCommand& command) {
   for (const std::string& path : command.checkpoints) {
     options.checkpoints.emplace_back(fmt::format("file '{}'", path), govern::read_file(path, govern::kMaxNoteBytes));
   }
+  options.reports = compare_paths;
   govern::VerifyReport report = govern::verify_log(command.path, options);
   if (by_own_keys) {
     report.notes.emplace_back(

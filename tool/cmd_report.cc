@@ -1,11 +1,13 @@
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <memory>
 
+#include "govern/base/file.h"
+#include "govern/report/compare_reports.h"
 #include "govern/report/report.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/extent_ranges.h"
 #include "tool/option_table.h"
 #include "tool/report.h"
 #include "tool/served_report.h"
@@ -14,31 +16,11 @@ namespace frazil::tool {
 namespace {
 
 struct PathReportOptions {
-  std::string path;
+  std::string path, against;
   std::vector<std::string> extents;  // NAME=LEAST..MOST
   api::LoadOptions load;
   bool json = false;
 };
-
-std::optional<std::int64_t> whole_number_of(std::string_view text) {
-  std::int64_t number = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
-  return whole && number >= 0 ? std::optional(number) : std::nullopt;
-}
-
-/// Reads "N=1..512" or "N=8".
-std::pair<std::string, api::ExtentRange> extent_from(const std::string& text) {
-  const std::size_t sign = text.rfind('=');
-  if (sign != std::string::npos) {
-    const std::string_view range = std::string_view(text).substr(sign + 1);
-    const std::size_t dots = range.find("..");
-    const auto least = whole_number_of(range.substr(0, dots));
-    const auto most = dots == std::string_view::npos ? least : whole_number_of(range.substr(dots + 2));
-    if (least && most && *least <= *most) return {text.substr(0, sign), {*least, *most}};
-  }
-  fail(Code::bad_input, "--extent: expected NAME=LEAST..MOST, got '{}'", one_line(text));
-}
 
 std::string bound_text(const govern::Json& bound, double unit, std::string_view name) {
   return bound.is_null() ? "unbounded" : fmt::format("{:.3g} {}", bound.get<double>() / unit, name);
@@ -93,21 +75,76 @@ void print_report(const govern::Json& report) {
       "  at most      {}, {}, outputs of {}", bound_text(report["worst_cost_ns"], 1e6, "ms of a core"),
       bound_text(report["worst_memory_bytes"], 1e6, "MB"), bound_text(report["worst_output_bytes"], 1e6, "MB")));
   print_unbounded(report["unbounded"]);
-  if (!report.contains("influence")) return;
   for (const auto& [what, inputs] : report["influence"].items()) {
     print_line(fmt::format("  {} depends on {}", one_line(what), one_line(list_text(inputs, text, 8))));
   }
+  for (const auto& [what, inputs] : report["reaches"].items()) {
+    print_line(fmt::format("  {} may get {}", one_line(what), one_line(list_text(inputs, text, 8))));
+  }
+  for (const auto& one : report["selections"]) print_line(one_line("  selection " + govern::selection_text(one)));
+}
+
+govern::Json reports_of(const std::string& path, const PathReportOptions& options) {
+  const govern::ReportOptions assumed{.extents = extent_ranges(options.extents)};
+  if (std::filesystem::is_directory(path)) return report_of_folder(path, assumed);
+  return {{"models", govern::Json::array({govern::report_of(load_model(path, options.load), assumed)})}};
+}
+
+/// Returns the reports in a file of `frazil report --json`, or those of a model or folder.
+govern::Json approved_reports(const std::string& path, const PathReportOptions& options) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  if (std::filesystem::is_directory(path) || !path.ends_with(".json")) return reports_of(path, options);
+  const std::string place = fmt::format("file '{}'", path);
+  const govern::Json json = govern::parse_json(govern::read_file(path, kMostBytes), place);
+  if (json.is_object() && (json.contains("models") || json.contains("pipelines")) && !json.contains("operators")) {
+    return json;
+  }
+  if (json.is_object() && json.contains("operators")) return {{"models", govern::Json::array({json})}};
+  fail(Code::bad_input, "{}: expected the output of 'frazil report --json'", place);
+}
+
+/// Returns the reports by "model NAME/VERSION". A single one has an empty name, so that it is compared with any other.
+std::map<std::string, govern::Json> by_served_name(const govern::Json& all) {
+  std::map<std::string, govern::Json> named;
+  for (const auto& [kind, reports] : all.items()) {
+    for (const auto& report : reports) {
+      const std::string what = kind == "models" ? "model " : "pipeline ";
+      named[what + report.value("name", "") + "/" + report.value("version", "")] = report;
+    }
+  }
+  if (named.size() != 1) return named;
+  return {{"", named.begin()->second}};
+}
+
+/// Prints what is new or missing against an approved report. Returns kFailed if something is.
+int print_differences(const govern::Json& approved, const govern::Json& now) {
+  const auto before = by_served_name(approved), after = by_served_name(now);
+  bool equal = true;
+  const auto say = [&](const std::string& line) {
+    equal = false;
+    print_line(one_line(line));
+  };
+  for (const auto& [name, report] : after) {
+    const auto old = before.find(name);
+    if (old == before.end()) {
+      say(fmt::format("+ {}", name.empty() ? report.value("name", "") : name));
+      continue;
+    }
+    for (const std::string& line : govern::differences(old->second, report)) {
+      say(name.empty() ? line : fmt::format("{}: {}", name, line));
+    }
+  }
+  for (const auto& [name, report] : before) {
+    if (!after.contains(name)) say(fmt::format("- {}", name.empty() ? report.value("name", "") : name));
+  }
+  if (equal) print_line("the reports are equal");
+  if (const auto error = finish_output()) throw *error;
+  return equal ? kDone : kFailed;
 }
 
 int write_report(const PathReportOptions& options) {
-  govern::ReportOptions assumed;
-  for (const std::string& text : options.extents) assumed.extents.insert(extent_from(text));
-  govern::Json all;
-  if (std::filesystem::is_directory(options.path)) {
-    all = report_of_folder(options.path, assumed);
-  } else {
-    all["models"] = govern::Json::array({govern::report_of(load_model(options.path, options.load), assumed)});
-  }
+  const govern::Json all = reports_of(options.path, options);
+  if (!options.against.empty()) return print_differences(approved_reports(options.against, options), all);
   if (options.json) {
     print_text(govern::canonical(all) + "\n");
   } else {
@@ -128,12 +165,12 @@ void add_report(CLI::App& app, Action& action) {
   command->add_option("DIR", options->path, "A model, or a folder of models and pipelines as in 'frazil serve'")
       ->required();
   command->option_defaults()->group(group::kInputs);
+  add_extents(*command, options->extents);
   command
-      ->add_option("--extent", options->extents,
-                   "The range of an extent, or of an input that is one integer: N=1..512. Repeatable")
-      ->type_name("NAME=LEAST..MOST")
-      ->take_all()
-      ->allow_extra_args(false);
+      ->add_option("--against", options->against,
+                   "Compare with an approved report, a .json file of --json, or with another model or folder: print "
+                   "what is new or missing, with exit code 1 if anything is")
+      ->type_name("PATH");
   add_load_limits(*command, options->load);
   command
       ->add_flag("--json", options->json, "Write one JSON object in canonical form, alone on the last line of stdout")
@@ -143,7 +180,8 @@ void add_report(CLI::App& app, Action& action) {
       "and memory for all inputs in the given ranges, and the inputs that may influence each output and decision. A "
       "part without a bound is named with its reason.\n\n"
       "Example:\n"
-      "  frazil report models --extent N=1..8 --extent tokens=1..512");
+      "  frazil report models --extent N=1..8 --extent tokens=1..512\n"
+      "  frazil report model.onnx --against approved.json");
   command->callback([options, &action] { action = [options] { return write_report(*options); }; });
 }
 

@@ -18,6 +18,8 @@ FRAZIL_EMBED(index, FRAZIL_VIEW_PAGE "/index.html");
 FRAZIL_EMBED(style, FRAZIL_VIEW_PAGE "/view.css");
 FRAZIL_EMBED(script, FRAZIL_VIEW_PAGE "/view.js");
 FRAZIL_EMBED(model, FRAZIL_VIEW_PAGE "/model.js");
+FRAZIL_EMBED(dom, FRAZIL_VIEW_PAGE "/dom.js");
+FRAZIL_EMBED(report, FRAZIL_VIEW_PAGE "/report.js");
 FRAZIL_EMBED(cytoscape, FRAZIL_VIEW_MODULES "/cytoscape/dist/cytoscape.min.js");
 FRAZIL_EMBED(cytoscape_license, FRAZIL_VIEW_MODULES "/cytoscape/LICENSE");
 FRAZIL_EMBED(dagre, FRAZIL_VIEW_MODULES "/cytoscape-dagre/dist/cytoscape-dagre.min.js");
@@ -41,6 +43,8 @@ std::vector<PageFile> view_files() {
       file("/view.css", "text/css; charset=utf-8", frazil_view_style, frazil_view_style_end),
       file("/view.js", kScript, frazil_view_script, frazil_view_script_end),
       file("/model.js", kScript, frazil_view_model, frazil_view_model_end),
+      file("/dom.js", kScript, frazil_view_dom, frazil_view_dom_end),
+      file("/report.js", kScript, frazil_view_report, frazil_view_report_end),
       file("/cytoscape.js", kScript, frazil_view_cytoscape, frazil_view_cytoscape_end),
       file("/cytoscape-dagre.js", kScript, frazil_view_dagre, frazil_view_dagre_end),
       file("/licenses/cytoscape.txt", kText, frazil_view_cytoscape_license, frazil_view_cytoscape_license_end),

@@ -128,6 +128,13 @@ constexpr MemberRow kReplay[] = {
 };
 constexpr MemberRow kAdmin[] = {
     {"action", MemberType::text, kMustBeThere, "\"export\", \"tap\", \"break\", \"reset\", \"view\""}};
+constexpr MemberRow kAlarm[] = {
+    {"check", MemberType::text, kMustBeThere,
+     "\"path\": a request did what the report of its definition does not allow"},
+    {"model", MemberType::text, kMustBeThere, "name of the model"},
+    {"definition", MemberType::digest, kMustBeThere, "digest of the definition that ran"},
+    {"version", MemberType::text, kMayBeAbsent, "version of the model; empty if it has one"},
+};
 constexpr MemberRow kErase[] = {{"subject", MemberType::text, kMustBeThere, "identifier whose key was destroyed"}};
 constexpr MemberRow kPrune[] = {
     {"from", MemberType::number, kMustBeThere, "first index of the range"},
@@ -165,6 +172,7 @@ constexpr KindRow kKinds[] = {
     {"cost", Retention::request, "work that is in no event of a request, once a minute", kCost},
     {"replay", Retention::governance, "a request is replayed", kReplay},
     {"admin", Retention::governance, "an administrator reads or changes state", kAdmin},
+    {"alarm", Retention::governance, "a check of the server finds what should not happen", kAlarm},
     {"erase", Retention::always, "a subject's key is destroyed", kErase},
     {"prune", Retention::always, "entries are removed after their time", kPrune},
     {"gap", Retention::always, "requests have no entry", kGap},

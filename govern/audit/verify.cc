@@ -37,7 +37,7 @@ struct Block {
 class LogVerifier {
  public:
   LogVerifier(const std::string& folder, const VerifyOptions& options)
-      : folder_(folder), options_(options), meaning_(folder, options.max_backwards_ms, report_) {}
+      : folder_(folder), options_(options), meaning_(folder, options, report_) {}
 
   VerifyReport run() {
     if (!fs::is_directory(folder_)) fail(Code::bad_input, "log '{}': there is no such folder", folder_);

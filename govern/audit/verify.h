@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,11 +14,23 @@
 // The verifier of a log: reads its folder, and needs neither the server nor a network. See docs/reference/audit-log.md.
 namespace frazil::govern {
 
+/// The comparison of one request with the report of its definition.
+struct ComparedPath {
+  std::vector<std::string> outside;  ///< a line for each step that the report does not allow
+  bool slow = false;                 ///< it took longer than predicted; not a violation
+};
+/// Compares the steps of a request, and its measured cost if it is known.
+using ComparePath = std::function<ComparedPath(const Json& steps, std::optional<std::uint64_t> cost_ns)>;
+/// Prepares comparisons with a report of a served version. Throws Code::bad_input for a damaged report.
+using PrepareReport =
+    std::function<ComparePath(const Json& report, const std::string& model, const std::string& version)>;
+
 struct VerifyOptions {
   WitnessPolicy policy;  ///< keys of the log and of witnesses, and the quorum
   /// Checkpoints from elsewhere, by the name of the file: earlier ones, or from a witness. The log must contain them.
   std::vector<std::pair<std::string, std::string>> checkpoints;
-  unsigned threads = 0;                   ///< 0: one for each core
+  unsigned threads = 0;        ///< 0: one for each core
+  PrepareReport reports = {};  ///< compares recorded paths with the reports in the log; empty: they are not compared
   std::int64_t max_backwards_ms = 10000;  ///< by which times may go back, and requests may overlap a replacement
 };
 

@@ -92,6 +92,8 @@ std::optional<EntryFacts> read_facts(std::string_view entry, std::uint64_t index
   facts.version = scan.member("version");
   facts.definition = unquoted(scan.member("definition"));
   facts.policy = unquoted(scan.member("policy"));
+  facts.steps = scan.member("steps");
+  facts.cost = scan.member("cost");
   facts.ms = static_cast<std::int64_t>(parse_decimal(scan.member("ms")).value_or(0));
   return facts;
 } catch (const Error& error) {
@@ -168,6 +170,7 @@ void MeaningCheck::add_request(const EntryFacts& facts) {
     check_in_force(facts, state->second, facts.definition, "definition");
   }
   if (!facts.policy.empty()) check_in_force(facts, policy_, facts.policy, "policy");
+  paths_.request(facts.index, facts.model, facts.version, facts.definition, facts.steps, facts.cost);
 }
 
 void MeaningCheck::add_publication(const EntryFacts& facts) {
@@ -189,6 +192,7 @@ void MeaningCheck::add_publication(const EntryFacts& facts) {
          fmt::format("it goes back to {}, which was not in force before", text_or(event, "definition", "")));
   }
   published.insert(event["definition"].get<std::string>());
+  paths_.publish(event);
   if (event["definition"] != state.now) state.replace(event["definition"], facts.at);
 }
 
@@ -245,6 +249,7 @@ void MeaningCheck::check_blobs() {
 void MeaningCheck::finish() {
   check_missing();
   check_blobs();
+  paths_.finish();
   if (running_) note("the last boot has no shutdown yet: the server runs, or did not end in order");
 }
 

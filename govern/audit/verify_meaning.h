@@ -11,6 +11,7 @@
 
 #include "govern/audit/event.h"
 #include "govern/audit/verify.h"
+#include "govern/audit/verify_paths.h"
 
 namespace frazil::govern {
 
@@ -20,7 +21,7 @@ struct EntryFacts {
   std::int64_t at = 0;
   const KindRow* kind = nullptr;
   // Of a request, as parts of the entry's text; empty if it lacks the member.
-  std::string_view model, version, definition, policy;
+  std::string_view model, version, definition, policy, steps, cost;
   std::int64_t ms = 0;
   std::vector<std::string> blobs;
   std::string subject;
@@ -34,8 +35,12 @@ std::optional<EntryFacts> read_facts(std::string_view entry, std::uint64_t index
 /// Checks events in the order of the log: starts and ends, definitions, policies, times, gaps, prunes, erasures.
 class MeaningCheck {
  public:
-  MeaningCheck(std::string folder, std::int64_t slack_ms, VerifyReport& report)
-      : folder_(std::move(folder)), slack_ms_(slack_ms), report_(report) {}
+  /// `options` and `report` must outlive the object.
+  MeaningCheck(std::string folder, const VerifyOptions& options, VerifyReport& report)
+      : folder_(std::move(folder)),
+        slack_ms_(options.max_backwards_ms),
+        report_(report),
+        paths_(folder_, options.reports, report) {}
   void add(const EntryFacts& facts);
   /// States that a bundle lacks entries.
   void add_missing(std::uint64_t bundle, std::uint64_t count) { missing_[bundle] += count; }
@@ -67,6 +72,7 @@ class MeaningCheck {
   std::string folder_;
   std::int64_t slack_ms_;
   VerifyReport& report_;
+  PathsInLog paths_;
   std::int64_t newest_ = 0;
   bool running_ = false;
   InForce policy_;

@@ -36,6 +36,41 @@ Json names(const Json& list, std::string (*name)(const Json&)) {
   return result;
 }
 
+/// Returns what a rule sees of an entry of `influence` or `reaches`; empty for nodes, which only reviewers need.
+std::string influenced_name(const std::string& key) {
+  if (key.starts_with("node ")) return "";
+  constexpr std::string_view kOutput = "output '";
+  return key.starts_with(kOutput) ? "output:" + key.substr(kOutput.size(), key.size() - kOutput.size() - 1) : key;
+}
+
+/// Adds {from, to, how} for each source. Sources in the report of a model are names of inputs.
+void add_influences(Json& list, const Json& report, const char* member, const char* how) {
+  const bool pipeline = report.contains("paths");
+  for (const auto& [key, sources] : report.at(member).items()) {
+    const std::string to = influenced_name(key);
+    if (to.empty()) continue;
+    for (const Json& source : sources) {
+      const auto& from = source.get_ref<const std::string&>();
+      list.push_back({{"from", pipeline ? from : "tensor:" + from},
+                      {"to", to},
+                      {"how", to.starts_with("output:") ? "reaches" : how}});
+    }
+  }
+}
+
+/// Returns what every path passes before each model, endpoint and program. A model runs nothing before itself.
+Json passes_facts(const Json& report) {
+  Json list = Json::array();
+  for (const Json& one : report.value("passes", Json::array())) {
+    Json always = Json::array();
+    for (const Json& name : one.at("always")) {
+      if (!name.get_ref<const std::string&>().starts_with("node ")) always.push_back(name);
+    }
+    list.push_back({{"to", one.at("to")}, {"always", std::move(always)}});
+  }
+  return list;
+}
+
 Json report_facts(const Json& report) {
   Json facts = {{"digest", digest_of_report(report)},
                 {"operators", names(report.at("operators"), operator_name)},
@@ -43,14 +78,12 @@ Json report_facts(const Json& report) {
                 {"endpoints", names(report.at("endpoints"), endpoint_name)},
                 {"code", names(report.at("code"), program_name)},
                 {"bounded", report.at("unbounded").empty()},
-                {"influences", Json::array()}};
+                {"influences", Json::array()},
+                {"passes", passes_facts(report)}};
   if (report.at("worst_cost_ns").is_number_integer()) facts["worst_cost_ns"] = report.at("worst_cost_ns");
   if (report.at("worst_memory_bytes").is_number_integer()) facts["worst_memory"] = report.at("worst_memory_bytes");
-  for (const auto& [what, inputs] : report.at("influence").items()) {
-    for (const Json& input : inputs) {
-      facts["influences"].push_back({{"from", "tensor:" + input.get<std::string>()}, {"to", what}});
-    }
-  }
+  add_influences(facts["influences"], report, "influence", "chooses");
+  add_influences(facts["influences"], report, "reaches", "reaches");
   return facts;
 }
 

@@ -223,8 +223,10 @@ void Governor::record_change(const Policy& rules, const Verdict& verdict, const 
   if (const std::string author = facts.value("author", ""); !author.empty()) event["actor"] = author;
   if (facts.contains("parent")) event["parent"] = facts.at("parent");
   if (!proof.about.empty()) event["approvals"] = proof.about;
+  if (options_.audit != nullptr) event["blobs"] = Json::array({options_.audit->put_blob(canonical(action.report))});
   refer_to_decision(event, verdict.decision);
   append(std::move(event));
+  accepted_.add(action.report, facts.at("model"), facts.at("version"));
 }
 
 /// Without evidence nothing is known of signatures, so that rules that read it deny.

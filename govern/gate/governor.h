@@ -13,6 +13,7 @@
 #include <frazil/worst_case.h>
 
 #include "govern/audit/audit_log.h"
+#include "govern/gate/accepted_paths.h"
 #include "govern/gate/change_evidence.h"
 #include "govern/gate/decision_log.h"
 #include "govern/gate/load_signature.h"
@@ -92,6 +93,9 @@ class Governor : public std::enable_shared_from_this<Governor> {
   /// Returns the options of the reports that rules read.
   ReportOptions report_options() const { return {.extents = options_.extents}; }
 
+  /// Returns the checks of recorded paths, by the definitions that the policy has accepted.
+  const AcceptedPaths& accepted_paths() const { return accepted_; }
+
   /// Decides an input that the program has filled, and records a refusal. `model` is recorded with it. Returns the
   /// reason, or nullopt if the policy permits.
   std::optional<std::string> ask(const Input& input, std::string_view model);
@@ -126,11 +130,12 @@ class Governor : public std::enable_shared_from_this<Governor> {
   std::optional<std::string> kept_or_decided(Kept& kept, const std::string& key, Hook hook, std::string_view model,
                                              const std::function<Json()>& facts);
   void record(Json event);
-  /// Records a permitted load or change.
+  /// Records a permitted load or change, with its report as a blob.
   void record_change(const Policy& rules, const Verdict& verdict, const Action& action, const ChangeProof& proof);
 
   GovernorOptions options_;
   DecisionLog decisions_;
+  AcceptedPaths accepted_;
   std::shared_mutex changing_;  ///< shared by decisions that are recorded with their policy; exclusive: replace()
   mutable std::shared_mutex mutex_;
   std::shared_ptr<const Policy> rules_;  ///< guarded by mutex_

@@ -42,10 +42,19 @@ struct Parts {
   const RecordType influence = {
       "influence",
       {{"from", text(kName),
-        "`tensor:NAME`, `parameter:NAME`, `tenant`, `feature:NAME`, `http`, `code`, `chance` or "
-        "`clock`"},
-       {"to", text(kPath), "what it may choose: `model:NAME/VERSION`, `endpoint:URL` or `code:FILE`"}}};
+        "`tensor:NAME`, `parameter:NAME`, `feature:STEP.OUTPUT`, `http`, `code`, `chance`, `clock`, or `state`: "
+        "what earlier requests left"},
+       {"to", text(kPath), "`model:NAME/VERSION`, `endpoint:URL`, `code:FILE` or `output:NAME`"},
+       {"how", text(16),
+        "`chooses` if it may decide whether `to` runs; `reaches` if its values may get there, by their content or by "
+        "such a decision"}}};
   const ValueType influence_type = record_of(influence);
+
+  const RecordType passed = {
+      "passed",
+      {{"to", text(kPath), "`model:NAME/VERSION`, `endpoint:URL` or `code:FILE` that a path may reach"},
+       {"always", list_of(path, 256), "those that have succeeded before it on every path"}}};
+  const ValueType passed_type = record_of(passed);
 
   const RecordType report = {
       "report",
@@ -58,7 +67,8 @@ struct Parts {
         kOptional},
        {"worst_memory", integer(), "the worst memory of a request in bytes; absent if unbounded", kOptional},
        {"bounded", boolean(), "whether cost and memory have a proven bound"},
-       {"influences", list_of(influence_type, 1024), "which inputs may choose which route"}}};
+       {"influences", list_of(influence_type, 4096), "which inputs may choose which route, and reach what"},
+       {"passes", list_of(passed_type, 512), "what every path of a pipeline runs before something; empty for models"}}};
 
   const RecordType approvals = {
       "approvals",

@@ -9,6 +9,8 @@
 
 #include "govern/base/error.h"
 #include "govern/report/report.h"
+#include "govern/report/route_influence.h"
+#include "govern/report/route_order.h"
 
 namespace frazil::govern {
 namespace {
@@ -101,8 +103,9 @@ class RouteReader {
         report["endpoints"].push_back({{"kind", kind}, {"host", host}, {"path", path}, {"node", node}});
       }
     }
-    report["influence"] = Json::object();
     report["max_steps"] = nullptr;
+    report["selections"] = Json::array();
+    report["pipelines"] = pipelines_;
     report["branches"] = branches_;
     report["unbounded"] = unbounded_;
   }
@@ -134,7 +137,7 @@ class RouteReader {
   }
 
   Worst of_call(const RouteNode& node) {
-    const Json* const report = report_of_model(node.model, node.version);
+    const Json* const report = find_report(called_, node.model, node.version);
     if (report == nullptr) {
       fail(Code::bad_input, "node '{}': there is no report of model '{}', version {}", node.name, node.model,
            node.version);
@@ -145,16 +148,11 @@ class RouteReader {
             report->value("paths", 1.0)};
   }
 
-  const Json* report_of_model(const std::string& name, const std::string& version) const {
-    const auto found = std::ranges::find_if(
-        called_, [&](const CalledReport& one) { return one.model == name && one.version == version; });
-    return found == called_.end() ? nullptr : &found->report;
-  }
-
   /// Adds what a called model or pipeline can reach, once. `place` is the node that runs it.
   void add_model(const std::string& name, const std::string& version, const Json& report, const std::string& place) {
     if (!models_.emplace(std::pair(name, Json(version).dump()), report.at("digest").dump()).second) return;
     if (report.contains("paths")) {
+      if (report.contains("steps")) pipelines_[name + "/" + version] = report.at("steps");
       const auto at = [&](const Json& end) { return place + "." + end.at("node").get<std::string>(); };
       for (const Json& end : report.at("endpoints")) {
         endpoints_.emplace(end.at("kind"), url_of(end), at(end));
@@ -165,7 +163,9 @@ class RouteReader {
     }
     for (const Json& model : report.at("models")) {
       const Json& called_version = model.at("version");
-      const auto inner = called_version.is_string() ? report_of_model(model.at("name"), called_version) : nullptr;
+      const Json* const inner = called_version.is_string() ? find_report(called_, model.at("name").get<std::string>(),
+                                                                         called_version.get<std::string>())
+                                                           : nullptr;
       if (inner != nullptr) {
         add_model(model.at("name"), called_version, *inner, place);
       } else {
@@ -189,10 +189,42 @@ class RouteReader {
   std::map<std::pair<std::string, std::string>, std::string> models_;  // name and version; digest: both as JSON
   std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> operators_;  // opset as JSON
   std::set<std::tuple<std::string, std::string, std::string>> endpoints_;
-  Json branches_ = Json::array(), unbounded_ = Json::array();
+  Json branches_ = Json::array(), unbounded_ = Json::array(), pipelines_ = Json::object();
 };
 
+/// Appends the nodes with everything below them. `inside`: the branch that contains them, null for none.
+void append_steps(Json& list, const std::vector<RouteNode>& nodes, const Json& inside) {
+  for (const RouteNode& node : nodes) {
+    Json step = {{"node", node.name}, {"kind", node.kind}};
+    if (node.kind == "run") {
+      step["model"] = node.model;
+      step["version"] = node.version;
+    }
+    if (node.kind == "loop") step["most"] = node.most;
+    if (!inside.is_null()) step["inside"] = inside;
+    for (const RouteNode::Branch& branch : node.branches) step["taken"].push_back(branch.name);
+    list.push_back(std::move(step));
+    for (const RouteNode::Branch& branch : node.branches) {
+      append_steps(list, branch.nodes, {{"node", node.name}, {"taken", branch.name}});
+    }
+  }
+}
+
 }  // namespace
+
+const Json* find_report(const std::vector<CalledReport>& called, std::string_view model, std::string_view version) {
+  const auto found = std::ranges::find_if(
+      called, [&](const CalledReport& one) { return one.model == model && one.version == version; });
+  return found == called.end() ? nullptr : &found->report;
+}
+
+std::string target_of(const RouteNode& node) {
+  if (node.kind == "run") return "model:" + node.model + "/" + node.version;
+  if (node.kind == "code") return "code:" + node.endpoint;
+  if (node.endpoint.empty()) return "";
+  const auto [host, path] = split_url(node.endpoint);
+  return "endpoint:" + node.kind + "://" + host + path;
+}
 
 Json report_of(const Route& route, const std::vector<CalledReport>& called) {
   RouteReader reader(called);
@@ -203,8 +235,16 @@ Json report_of(const Route& route, const std::vector<CalledReport>& called) {
                  {"worst_cost_ns", number_of_bound(worst.cost)},
                  {"worst_memory_bytes", number_of_bound(worst.memory)},
                  {"worst_output_bytes", number_of_bound(worst.outputs)},
-                 {"paths", worst.paths}};
+                 {"paths", worst.paths},
+                 {"steps", Json::array()}};
   reader.write(report);
+  append_steps(report["steps"], route.nodes, nullptr);
+  RouteInfluence influence = influence_of(route, called);
+  report["influence"] = std::move(influence.influence);
+  report["reaches"] = std::move(influence.reaches);
+  RouteOrder order = order_of(route, called);
+  report["passes"] = std::move(order.passes);
+  report["always"] = std::move(order.always);
   return report;
 }
 

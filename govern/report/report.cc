@@ -7,6 +7,7 @@
 
 #include "govern/base/digest.h"
 #include "govern/report/influence.h"
+#include "govern/report/selections.h"
 
 namespace frazil::govern {
 namespace {
@@ -84,6 +85,7 @@ Json report_of(const api::Model& model, const ReportOptions& options) {
     if (range) ranges[name] = *range;
   }
   const api::WorstCase worst = worst_case(model, ranges);
+  const InputFlow flow(model);
   const bool works = worst.unbounded_work.empty(), fits = worst.unbounded_memory.empty();
   Json report = {{"name", model.name()},
                  {"digest", model.digest()},
@@ -98,7 +100,9 @@ Json report_of(const api::Model& model, const ReportOptions& options) {
                  {"worst_memory_bytes", fits ? Json(worst.memory_bytes) : Json()},
                  {"worst_output_bytes", fits ? Json(worst.output_bytes) : Json()},
                  {"unbounded", Json::array()},
-                 {"influence", influence_of(model)}};
+                 {"influence", influence_of(flow)},
+                 {"reaches", reaches_of(flow)},
+                 {"selections", selections_of(flow)}};
   for (const auto& [name, range] : extents) {
     report["extents"][name] = range ? Json({range->least, range->most}) : Json();
   }

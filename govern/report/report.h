@@ -18,8 +18,7 @@ struct ReportOptions {
 /// Returns what can be said about all paths of a model without running it. Members:
 ///   name, digest         of the model
 ///   operators            [{domain, name, opset, count}] of the graph with its bodies, sorted; opset is null if the
-///   file
-///                        imports none
+///                        file imports none
 ///   models               [{name, version}] that frazil.Call runs; version is null for the current one
 ///   endpoints, code      [], as a graph reaches nothing outside of the process
 ///   max_steps            null, as a report does not limit runs
@@ -27,7 +26,9 @@ struct ReportOptions {
 ///   worst_operations, worst_cost_ns, worst_memory_bytes, worst_output_bytes
 ///                        upper bounds as in api::WorstCase; null if there is none
 ///   unbounded            [{of: "work" | "memory", where, why}]
-///   influence            {"output 'y'" | "node 'If_12' (If)": [inputs]}
+///   influence            {"output 'y'" | "node 'If_12' (If)" | "model:NAME/VERSION": [inputs]}, as influence_of()
+///   reaches              {"model:NAME/VERSION": [inputs]} whose values the called model may get
+///   selections           as selections_of()
 /// The canonical text of equal models and options is equal.
 Json report_of(const api::Model& model, const ReportOptions& options);
 

@@ -150,6 +150,7 @@ struct Statistics {
   std::atomic<std::uint64_t> rejected = 0, cancelled = 0;  ///< among failed requests
   std::atomic<std::uint64_t> padded = 0, elements = 0;     ///< elements of batched inputs: padding, and all
   std::atomic<std::uint64_t> parts = 0;                    ///< partial answers before the last one
+  std::atomic<std::uint64_t> outside = 0;                  ///< requests whose path their report does not allow
   std::atomic<std::int64_t> last_inference_ms = 0;         ///< since 1970
 };
 

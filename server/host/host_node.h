@@ -132,7 +132,9 @@ class HostNode : public StepNode {
            const Results& results);
   std::vector<Slot> reads() const override { return reads_; }
   std::vector<Slot> writes() const override { return writes_; }
-  NodeView view() const override { return {.kind = kind_, .endpoint = endpoint()}; }
+  NodeView view() const override {
+    return {.kind = kind_, .endpoint = endpoint(), .inputs = named_reads_, .outputs = named_writes_};
+  }
   /// Returns the mean duration so far.
   Clock::duration expected() const override {
     const std::uint64_t count = uses().ended.count();
@@ -176,6 +178,7 @@ class HostNode : public StepNode {
   const std::string pipeline_;
   const NoticeSink notify_;
   std::vector<Slot> reads_, writes_;
+  NodeView::Named named_reads_, named_writes_;
 };
 
 /// Keeps workers alive while work that left them is pending: workers wait for their timers.

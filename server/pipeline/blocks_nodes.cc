@@ -137,6 +137,11 @@ class EnsembleNode : public BlocksNode {
         least_(parts.least),
         mean_(parts.mean),
         workers_(workers) {}
+  NodeView view() const override {
+    NodeView view = BlocksNode::view();
+    view.least = least_;
+    return view;
+  }
   Clock::duration expected() const override {
     auto most = Clock::duration::zero();
     for (const Block& block : blocks()) most = std::max(most, block.expected());

@@ -13,7 +13,11 @@ class CallNode : public StepNode {
   std::vector<Slot> writes() const override { return slots_of(parts_.outputs); }
   Clock::duration expected() const override { return parts_.target->expected_time(); }
   NodeView view() const override {
-    return {.kind = "run", .target = parts_.target.get(), .inputs = &parts_.inputs, .outputs = &parts_.outputs};
+    return {.kind = "run",
+            .target = parts_.target.get(),
+            .inputs = parts_.inputs,
+            .outputs = parts_.outputs,
+            .emits = parts_.emits};
   }
 
  protected:

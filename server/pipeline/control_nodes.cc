@@ -33,8 +33,10 @@ class SwitchNode : public Node {
   NodeView view() const override {
     NodeView view{.kind = "switch"};
     for (const Case& one : cases_) {
-      view.branches.push_back(
-          {.block = &one.block, .rule = one.when ? one.when->text() : "otherwise", .cheaper = one.cheaper});
+      view.branches.push_back({.block = &one.block,
+                               .rule = one.when ? one.when->text() : "otherwise",
+                               .cheaper = one.cheaper,
+                               .when = one.when ? &*one.when : nullptr});
     }
     return view;
   }
@@ -144,7 +146,12 @@ class LoopNode : public Node {
   Clock::duration expected() const override { return parts_.again ? Clock::duration::zero() : parts_.block.expected(); }
   NodeView view() const override {
     const std::string rule = parts_.again ? "while " + parts_.again->text() : "";
-    return {.kind = "loop", .branches = {{.block = &parts_.block, .rule = rule}}, .most = parts_.most};
+    return {.kind = "loop",
+            .branches = {{.block = &parts_.block, .rule = rule}},
+            .most = parts_.most,
+            .decision = parts_.again ? &*parts_.again : nullptr,
+            .carried = parts_.carried,
+            .emitted = parts_.emits};
   }
 
   void lower(Lowering& to) const override {

@@ -181,14 +181,24 @@ class FormulaParser {
   std::size_t at_ = 0;
 };
 
+void collect_parameters(const Part& part, std::vector<std::string>& names) {
+  if (part.kind == PartKind::parameter && std::ranges::find(names, part.text) == names.end()) {
+    names.push_back(part.text);
+  }
+  for (const PartPtr& operand : part.operands) collect_parameters(*operand, names);
+}
+
 }  // namespace
 
 Formula Formula::parse(std::string_view text, const Find& find) {
   Formula formula;
   formula.text_ = text;
   formula.root_ = FormulaParser(text, find, formula.reads_).read();
+  collect_parameters(*formula.root_, formula.parameters_);
   return formula;
 }
+
+bool Formula::is_text() const { return root_->type == Type::text; }
 
 const std::vector<BinaryOperator>& binary_operators() {
   using enum BinaryOperator::Group;

@@ -37,6 +37,10 @@ class Formula {
   api::Term value(api::Body& body, const Term& term) const;  ///< f64[] or string[]
   /// Returns the tensors that it uses.
   const std::vector<Slot>& reads() const { return reads_; }
+  /// Returns the parameters of the request that it uses.
+  const std::vector<std::string>& parameters() const { return parameters_; }
+  /// Returns true if its value is a text.
+  bool is_text() const;
   const std::string& text() const { return text_; }
 
   struct Part;
@@ -45,6 +49,7 @@ class Formula {
   std::string text_;
   std::shared_ptr<const Part> root_;
   std::vector<Slot> reads_;
+  std::vector<std::string> parameters_;
 };
 
 /// Returns the text of a formula's value, f64[] or string[].

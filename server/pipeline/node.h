@@ -25,6 +25,7 @@ struct Slot {
   bool operator==(const Slot& other) const { return id == other.id; }
 };
 
+class Formula;
 class Lowering;
 class PipelineGraph;
 struct Block;
@@ -37,14 +38,26 @@ struct NodeView {
     Rollback* rollback = nullptr;             ///< of a split's arm; null: none
     const PipelineGraph* graph = nullptr;     ///< of a block that the node runs itself; null: it is in the outer graph
     std::optional<std::size_t> cheaper = {};  ///< the branch that runs instead if this one cannot be paid
+    const Formula* when = nullptr;            ///< of a case; null: none
   };
-  using Ports = std::vector<std::pair<std::string, Slot>>;
-  std::string_view kind;                              ///< as in the steps of a path
-  const Served* target = nullptr;                     ///< for a call
-  const Ports *inputs = nullptr, *outputs = nullptr;  ///< of a call: names of the target's ports and their values
+  /// A value that iterations hand on: before the loop, in it and after it, and at the end of an iteration.
+  struct Carried {
+    Slot from, value;
+    std::optional<Slot> next;  ///< nullopt: it does not change
+  };
+  using Named = std::vector<std::pair<std::string, Slot>>;
+  std::string_view kind;           ///< as in the steps of a path
+  const Served* target = nullptr;  ///< for a call
   std::vector<Branch> branches = {};
-  std::string endpoint = {};  ///< what a host node calls, without secrets: a URL, or a file and a function
-  std::int64_t most = 1;      ///< the largest number of iterations of a loop
+  std::string endpoint = {};          ///< what a host node calls, without secrets: a URL, or a file and a function
+  std::int64_t most = 1;              ///< the largest number of iterations of a loop
+  Named inputs = {}, outputs = {};    ///< of a call or a host node, by port
+  const Formula* decision = nullptr;  ///< the key of a split, the condition of a loop; null: none
+  bool draws = false;                 ///< chance may choose the arm of a split, or whether a shadow runs
+  std::size_t least = 1;              ///< the number of blocks of an ensemble that must succeed
+  std::vector<Carried> carried = {};  ///< of a loop
+  Named emitted = {};                 ///< outputs that a loop emits
+  std::vector<std::pair<std::string, std::string>> emits = {};  ///< of a call: outputs of the target, and here
 };
 
 /// Run counts of a node. Thread-safe.

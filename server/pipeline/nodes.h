@@ -36,11 +36,7 @@ NodePtr switch_node(std::string name, std::vector<Case> cases, std::vector<Slot>
 /// sequence that the request starts is started by the first iteration, and no iteration ends it. Requests in loops can
 /// be batched in the models' queues.
 struct LoopParts {
-  /// A value that iterations hand on: before the loop, in it and after it, and at the end of an iteration.
-  struct Carried {
-    Slot from, value;
-    std::optional<Slot> next;  ///< nullopt: it does not change
-  };
+  using Carried = NodeView::Carried;
   std::vector<Carried> carried;
   std::optional<Formula> again;
   Block block;                                      ///< its results are the next and the emitted values

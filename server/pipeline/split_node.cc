@@ -48,7 +48,9 @@ class SplitNode : public StepNode {
   std::vector<Slot> writes() const override { return results_; }
   Clock::duration expected() const override { return least_expected(parts_.arms); }
   NodeView view() const override {
-    NodeView view{.kind = "split"};
+    NodeView view{.kind = "split",
+                  .decision = parts_.by ? &*parts_.by : nullptr,
+                  .draws = !parts_.by || parts_.by->is_text()};  // an empty text is not a key
     for (std::size_t i = 0; i < parts_.arms.size(); ++i) {
       const Arm& arm = parts_.arms[i];
       view.branches.push_back({.block = &arm.block,
@@ -157,7 +159,9 @@ class ShadowNode : public StepNode {
   std::vector<Slot> writes() const override { return {}; }
   Clock::duration expected() const override { return Clock::duration::zero(); }
   NodeView view() const override {
-    return {.kind = "shadow", .branches = {{.block = &block_, .rule = share_rule(share_), .graph = &graph_.graph()}}};
+    return {.kind = "shadow",
+            .branches = {{.block = &block_, .rule = share_rule(share_), .graph = &graph_.graph()}},
+            .draws = share_ > 0 && share_ < 1};
   }
 
  protected:

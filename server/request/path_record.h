@@ -52,6 +52,13 @@ class PathRecord {
     return steps_;
   }
 
+  /// Calls `use` with the steps, which it must not keep, under the lock.
+  template <class Use>
+  void read(const Use& use) const {
+    const std::scoped_lock lock(mutex_);
+    use(steps_);
+  }
+
   /// Returns the chosen arms of splits in the order of their first choice, without repetitions. Complete even if steps
   /// were dropped.
   std::vector<Exposure> exposures() const {

@@ -68,6 +68,8 @@ constexpr Counter kCounters[] = {
      [](const Statistics& s) { return s.pending.load(std::memory_order_relaxed); }, "gauge"},
     {"frazil_batch_elements_total", "Elements along the padded axis of requests that ran together, with padding",
      [](const Statistics& s) { return s.elements.load(std::memory_order_relaxed); }},
+    {"frazil_path_outside_total", "Requests whose recorded path is not within the report that the policy accepted",
+     [](const Statistics& s) { return s.outside.load(std::memory_order_relaxed); }},
     {"frazil_batch_padding_total", "Elements of padding among them",
      [](const Statistics& s) { return s.padded.load(std::memory_order_relaxed); }},
 };

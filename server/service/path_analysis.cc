@@ -151,11 +151,11 @@ class Analysis {
 
   Part of_call(const NodeView& view) {
     std::vector<KnownValue> inputs(view.target->inputs().size()), outputs;
-    for (const auto& [name, slot] : *view.inputs) {
+    for (const auto& [name, slot] : view.inputs) {
       if (const auto at = position_of(view.target->inputs(), name)) inputs[*at] = value(slot);
     }
     const Part part = call(*view.target, inputs, outputs);
-    for (const auto& [name, slot] : *view.outputs) {
+    for (const auto& [name, slot] : view.outputs) {
       const auto at = position_of(view.target->outputs(), name);
       if (at && *at < outputs.size()) values_[slot.id] = outputs[*at];
     }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "govern/gate/governor.h"
 #include "server/config/config_yaml.h"
 #include "server/pipeline/pipeline.h"
+#include "server/service/path_watch.h"
 #include "server/service/request_audit.h"
 
 namespace frazil::server {
@@ -39,6 +41,13 @@ std::string listed(const std::vector<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys) (text += text.empty() ? "" : ", ") += key;
   return text.empty() ? "nothing" : text;
+}
+
+/// Watches the path of a call if it is recorded and the policy has accepted a report of the target.
+void watch(Call& call, const Served& target, const ServiceOptions& options) {
+  if (call.path == nullptr || options.governor == nullptr) return;
+  auto allowed = options.governor->accepted_paths().find(target.name(), target.version(), target.digest());
+  if (allowed != nullptr) watch_path(call, target, std::move(allowed), options.notify, options.audit);
 }
 
 }  // namespace
@@ -89,6 +98,7 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   if (!is_replay) {
     if (options_.audit != nullptr) audit_request(call, *target, options_.audit);
     paths_.record(call, *target);
+    watch(call, *target, options_);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
   }
   if (costs_.events().is_due()) change([this] { record_costs(); });

@@ -174,3 +174,68 @@ def test_the_example_is_shown_whole(chromium):
         chromium.click("#unfold")
         assert chromium.text("#status") == f"{nodes} of {nodes} nodes shown"
         assert chromium.messages() == []
+
+
+ROUTED = """graph routed(%x: f32[N], %id: i64[], %n: i64[]) {
+  %who: bool[] = Equal(%id, i64[] 77) "who"
+  %y: f32[N] = If(%who) then_branch() {
+    %a: f32[N] = Loop(%n, _, %x) body(%i, %c, %v) { %w: f32[N] = Add(%v, f32[] 1) yield %c, %w } "count"
+    yield %a
+  } else_branch() { %b: f32[N] = Neg(%x) yield %b } "choice"
+  return y = %y
+}"""
+
+
+@pytest.fixture(scope="module")
+def routed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("routed") / "routed.onnx"
+    frazil.from_text(ROUTED).save(path)
+    return path
+
+
+def test_the_report_is_that_of_the_command(routed):
+    with Server(routed, "--extent", "N=1..8") as server:
+        served = server.ask("/report.json")[1].decode()
+    said = subprocess.run(
+        [TOOL, "report", routed, "--extent", "N=1..8", "--json"], capture_output=True, text=True, check=True
+    )
+    assert served == said.stdout.rstrip("\n")
+
+
+def test_the_page_shows_all_paths(chromium, routed):
+    with Server(routed, "--extent", "N=1..8") as server:
+        chromium.open_page(server.at + "/")
+        chromium.click("#paths")
+        report = chromium.text("#details")
+        for part in ["All paths of routed", "the value of input 'n' has no upper bound", "compares", "77", "If"]:
+            assert part in report
+        captions = chromium.run("return [...document.querySelectorAll('caption')].map((c) => c.textContent)")
+        assert "Selections by a constant" in captions and "What may influence" in captions
+        assert chromium.run("return [...document.querySelectorAll('.report th')].every((h) => h.scope === 'col')")
+        chromium.run("[...document.querySelectorAll('.decision')].find((b) => b.textContent.includes('choice')).click()")
+        assert chromium.run("return document.querySelector('.decision[aria-pressed=true]').textContent") == (
+            "node 'choice' (If)"
+        )
+        chromium.click(".link:not(.decision)")
+        assert "All paths" in chromium.text("#details"), "the report stays beside the graph"
+        chromium.click("#paths")
+        assert "Inputs" in chromium.text("#details")
+        assert chromium.messages() == []
+
+
+def test_a_folder_has_the_reports_of_its_models_and_pipelines(chromium, routed, tmp_path):
+    (tmp_path / "routed.onnx").write_bytes(routed.read_bytes())
+    (tmp_path / "front.yaml").write_text(
+        "inputs: {x: 'f32[N]', id: 'i64[]', n: 'i64[]'}\n"
+        "steps: [{name: out, model: routed, inputs: {x: x, id: id, n: n}}]\n"
+        "outputs: {y: out.y}\n"
+    )
+    with Server(tmp_path) as server:
+        reports = json.loads(server.ask("/report.json")[1])
+        assert [one["name"] for one in reports["pipelines"]] == ["front"]
+        chromium.open_page(server.at + "/")
+        assert "All paths of routed" in chromium.text("#details")
+        chromium.run("const s = document.getElementById('report'); s.value = '1'; s.onchange()")
+        assert "All paths of front" in chromium.text("#details")
+        assert "tensor:id, tensor:n, tensor:x" in chromium.text("#details")
+        assert chromium.messages() == []

@@ -1,4 +1,6 @@
+import { element, table } from "./dom.js";
 import { GraphView } from "./model.js";
+import { ReportView } from "./report.js";
 
 const at = (id) => document.getElementById(id);
 const palette = ["#cfe3ff", "#d9f2d0", "#ffe3c2", "#f3d6f5", "#fff2b8", "#d0f0ee", "#f8d3d3", "#e0dcf7"];
@@ -6,14 +8,6 @@ const mostFound = 60;
 const letter = { width: 6.2, height: 13 }; // of the boxes' labels, in pixels
 const readable = 0.8; // zoom
 
-/** An element with text or children; text is never read as HTML. */
-function element(tag, content, attributes = {}) {
-  const made = Object.assign(document.createElement(tag), attributes);
-  made.append(...(Array.isArray(content) ? content : [content]));
-  return made;
-}
-
-const table = (rows) => element("table", rows.map((row) => element("tr", row.map((cell) => element("td", cell)))));
 const microseconds = (us) => (us < 1000 ? `${us.toPrecision(3)} µs` : `${(us / 1000).toPrecision(3)} ms`);
 const ending = (text, most = 34) => (text.length > most ? `…${text.slice(1 - most)}` : text);
 
@@ -22,16 +16,25 @@ class Page {
   #run;
   #cy;
   #selected;
+  #report;
 
-  constructor(data) {
+  constructor(data, reports) {
     this.#view = new GraphView(data);
+    this.#report = new ReportView(reports, {
+      find: (text) => this.#named(text),
+      select: (id) => this.#go(id),
+      highlight: (id, inputs) => this.#highlight(id, inputs),
+      show: (parts) => this.#details(parts),
+    });
     this.#run = data.run;
     at("title").textContent = document.title = data.name || data.file;
     this.#cy = cytoscape({ container: at("graph"), style: style() });
     this.#listen();
     this.draw();
     this.#find("");
-    this.#showModel();
+    if (data.nodes.length > 0) return this.#showModel();
+    document.body.classList.add("report-only");
+    this.#showPaths();
   }
 
   draw() {
@@ -53,6 +56,7 @@ class Page {
     at("unfold").onclick = () => (this.#view.openAll(), this.draw());
     at("fold").onclick = () => (this.#view.foldAll(), this.draw());
     at("fit").onclick = () => this.#cy.fit(undefined, 20);
+    at("paths").onclick = () => (at("paths").getAttribute("aria-pressed") === "true" ? this.#showModel() : this.#showPaths());
     at("colour").onchange = () => this.draw();
     at("search").oninput = () => this.#find(at("search").value);
   }
@@ -106,8 +110,15 @@ class Page {
     if (this.#selected) this.#cy.getElementById(this.#selected).addClass("selected");
   }
 
-  /** Shows a node or container, and opens what is around it. */
+  /** Shows a node or container, and what is known of it. */
   #select(id) {
+    this.#go(id);
+    this.#pressPaths(false);
+    this.#details(this.#view.node(id) ? this.#nodeDetails(this.#view.node(id)) : this.#containerDetails(id));
+  }
+
+  /** Moves the graph to a node or container, and opens what is around it. */
+  #go(id) {
     if (this.#view.node(id) && this.#cy.getElementById(id).empty()) {
       this.#view.reveal(id);
       this.draw();
@@ -116,13 +127,51 @@ class Page {
     this.#mark();
     const box = this.#cy.getElementById(id);
     if (box.nonempty()) this.#cy.zoom(Math.max(this.#cy.zoom(), readable)), this.#cy.center(box);
-    this.#details(this.#view.node(id) ? this.#nodeDetails(this.#view.node(id)) : this.#containerDetails(id));
+  }
+
+  // ---- the report over all paths ----
+
+  #pressPaths(on) {
+    at("paths").setAttribute("aria-pressed", `${on}`);
+    if (!on) this.#highlight(undefined, []);
+  }
+
+  #showPaths() {
+    this.#pressPaths(true);
+    this.#report.show();
+  }
+
+  /** The id of a node or an output that a report names: "node 'pick' (If)", "node #7 (Add)", "output 'y'". */
+  #named(text) {
+    const { data } = this.#view;
+    const output = text.match(/^output '(.*)'$/);
+    if (output) {
+      const number = data.outputs.findIndex((one) => one.name === output[1]);
+      return number < 0 ? undefined : `o${number}`;
+    }
+    const unnamed = text.match(/^node #(\d+) \(/);
+    if (unnamed) return this.#view.node(`n${unnamed[1]}`)?.id;
+    const named = text.match(/^node '(.*)' \((.*)\)$/);
+    return named ? data.nodes.find((node) => node.name === named[1] && node.op === named[2])?.id : undefined;
+  }
+
+  /** Marks a decision or output, the inputs that may influence it, and what lies between them. */
+  #highlight(id, inputs) {
+    this.#cy.elements().removeClass("decides influences");
+    if (id === undefined) return;
+    if (this.#view.node(id)) this.#go(id);
+    const from = this.#view.data.inputs.filter((value) => inputs.includes(this.#view.data.values[value].name));
+    const boxes = from.reduce((all, value) => all.union(this.#cy.getElementById(`v${value}`)), this.#cy.collection());
+    const target = this.#cy.getElementById(id);
+    boxes.union(boxes.successors().intersection(target.predecessors())).addClass("influences");
+    target.addClass("decides");
   }
 
   #details(parts) { at("details").replaceChildren(...parts.filter(Boolean)); }
 
   #showModel() {
     this.#selected = undefined;
+    this.#pressPaths(false);
     this.#mark();
     const { data } = this.#view;
     const run = this.#run;
@@ -234,6 +283,9 @@ function style() {
     { selector: ".region, .function", style: { "border-width": 3, "border-style": "double" } },
     { selector: ".input, .output", style: { shape: "ellipse", "background-color": "#eef1f5" } },
     { selector: ".container", style: { "text-valign": "top", "background-color": "#f7f9fc", "border-style": "dashed" } },
+    { selector: "node.influences", style: { "border-color": "#8a4b00", "border-width": 3, "border-style": "dashed" } },
+    { selector: "edge.influences", style: { "line-color": "#8a4b00", "target-arrow-color": "#8a4b00", width: 3 } },
+    { selector: ".decides", style: { "border-color": "#8a4b00", "border-width": 6 } },
     { selector: ".selected", style: { "border-color": "#1a56b0", "border-width": 4 } },
     { selector: "edge", style: { width: 1.2, "curve-style": "bezier", "line-color": "#9aa5b4",
       "target-arrow-shape": "triangle", "target-arrow-color": "#9aa5b4", "arrow-scale": 0.8 } },
@@ -243,10 +295,14 @@ function style() {
   ];
 }
 
+async function json(name) {
+  const answer = await fetch(name);
+  if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
+  return answer.json();
+}
+
 async function start() {
-  const answer = await fetch("graph.json");
-  if (!answer.ok) throw new Error(`graph.json: ${answer.status}`);
-  new Page(await answer.json());
+  new Page(await json("graph.json"), await json("report.json"));
   document.body.dataset.ready = "yes";
 }
 

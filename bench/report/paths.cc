@@ -1,0 +1,111 @@
+// Times reports over all paths: a pipeline with 2^40 paths, and a model of 100,000 nodes. Exit code 1: a time is over
+// its limit in the fastest of five rounds.
+//
+//   report_paths
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "govern/report/observed.h"
+#include "govern/report/pipeline_report.h"
+#include "govern/report/report.h"
+
+namespace {
+
+using namespace frazil::govern;
+namespace api = frazil::api;
+
+constexpr double kMostPipelineMs = 10, kMostModelMs = 1000, kMostCheckUs = 50;
+
+double best_ms(const auto& work) {
+  double best = 1e300;
+  for (int round = 0; round < 5; ++round) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return best;
+}
+
+bool within(const char* what, double value, double most, const char* unit) {
+  std::printf("%-46s %9.3f %s (at most %g)\n", what, value, unit, most);
+  return value <= most;
+}
+
+RouteNode run_of(const std::string& name, const std::string& model, std::size_t from, std::size_t to) {
+  RouteNode node{.name = name, .kind = "run", .model = model, .version = "1"};
+  node.inputs = {{"x", from}};
+  node.outputs = {{"y", to}};
+  return node;
+}
+
+/// 40 switches, one after the other, each between two models.
+Route many_paths() {
+  Route route{"paths", "sha256:p", {}, {{"x", 0}}, {}};
+  std::size_t value = 0;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    RouteNode node{.name = name, .kind = "switch"};
+    for (const char* const model : {"a", "b"}) {
+      const std::size_t result = value + (model[0] == 'a' ? 1 : 2);
+      RouteNode::Branch branch{.rule = "", .nodes = {run_of(name + "." + model, model, value, result)}, .name = model};
+      branch.when = {.values = {value}, .parameters = {"p" + std::to_string(i)}};
+      branch.results = {result};
+      node.branches.push_back(std::move(branch));
+    }
+    node.outputs = {{"", value + 3}};
+    value += 3;
+    route.nodes.push_back(std::move(node));
+  }
+  route.outputs = {{"y", value}};
+  return route;
+}
+
+/// A path of it: the first branch of each switch.
+std::vector<ObservedStep> path_of(const Route& route) {
+  std::vector<ObservedStep> steps;
+  for (const RouteNode& node : route.nodes) {
+    const RouteNode& run = node.branches[0].nodes[0];
+    steps.push_back({node.name, node.kind, "", "", node.branches[0].name});
+    steps.push_back({run.name, run.kind, run.model, run.version, ""});
+  }
+  return steps;
+}
+
+/// 100,000 nodes: elementwise chains with comparisons and selections.
+api::Model large_model(int nodes) {
+  std::string text = "graph large(%x: f32[N,8], %t: f32[N,8]) {\n";
+  std::string last = "%x";
+  for (int i = 0; i + 4 <= nodes; i += 4) {
+    const std::string n = std::to_string(i);
+    text += "%a" + n + " = Add(" + last + ", f32[] 0.5) %c" + n + " = Greater(%a" + n + ", f32[] 1) %w" + n +
+            " = Where(%c" + n + ", %a" + n + ", %t) %m" + n + " = Tanh(%w" + n + ")\n";
+    last = "%m" + n;
+  }
+  return api::Model::from_text(text + "return y = " + last + " }");
+}
+
+}  // namespace
+
+int main() {
+  const api::Model small = api::Model::from_text("graph m(%x: f32[N,8]) { %y = Neg(%x) return y = %y }");
+  const ReportOptions ranges{.extents = {{"N", {1, 64}}}};
+  const std::vector<CalledReport> called = {{"a", "1", report_of(small, ranges)}, {"b", "1", report_of(small, ranges)}};
+  const Route route = many_paths();
+  Json report;
+  bool good = within("report of a pipeline with 2^40 paths", best_ms([&] { report = report_of(route, called); }),
+                     kMostPipelineMs, "ms");
+  good &= report.at("paths").get<double>() == 0x1p40;
+  const PathCheck check(report, "paths", "1");
+  const std::vector<ObservedStep> path = path_of(route);
+  bool inside = true;
+  const double us = 1000 * best_ms([&] { inside &= check.outside(path).empty(); });
+  good &= within("comparison of a path of 80 steps with it", us, kMostCheckUs, "us") && inside;
+  const api::Model large = large_model(100'000);
+  good &= within("report of a model of 100,000 nodes", best_ms([&] { report = report_of(large, ranges); }),
+                 kMostModelMs, "ms");
+  good &= report.at("selections").size() == 25'000;
+  return good ? 0 : 1;
+}

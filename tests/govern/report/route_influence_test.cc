@@ -1,0 +1,252 @@
+#include "govern/report/route_influence.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "govern/report/route_order.h"
+
+// What may influence the routes of a pipeline, and what every path passes.
+namespace frazil::govern {
+namespace {
+
+using Port = RouteNode::Port;
+
+/// Values of the pipelines below: the inputs x (0) and t (1), then what nodes make.
+constexpr std::size_t kX = 0, kT = 1;
+
+/// A report of a model with the inputs x and t: y follows from x, w from both.
+Json model_report() {
+  return {{"digest", "sha256:m"},
+          {"operators", Json::array({{{"domain", ""}, {"name", "Add"}, {"opset", 18}, {"count", 1}}})},
+          {"models", Json::array()},
+          {"unbounded", Json::array()},
+          {"worst_operations", 1},
+          {"worst_cost_ns", 1},
+          {"worst_memory_bytes", 1},
+          {"worst_output_bytes", 1},
+          {"influence", {{"output 'y'", {"x"}}, {"output 'w'", {"t", "x"}}}},
+          {"reaches", Json::object()}};
+}
+Json random_report() {
+  Json report = model_report();
+  report["operators"][0]["name"] = "RandomUniformLike";
+  return report;
+}
+
+std::vector<CalledReport> models() {
+  return {{"a", "1", model_report()},
+          {"b", "1", model_report()},
+          {"c", "1", model_report()},
+          {"dice", "1", random_report()}};
+}
+
+RouteNode run(const std::string& name, const std::string& model, std::size_t x, std::size_t y) {
+  return {.name = name, .kind = "run", .model = model, .version = "1", .inputs = {{"x", x}}, .outputs = {{"y", y}}};
+}
+RouteNode host(const std::string& name, const std::string& kind, const std::string& at, std::size_t x, std::size_t y) {
+  return {.name = name, .kind = kind, .endpoint = at, .inputs = {{"x", x}}, .outputs = {{"y", y}}};
+}
+RouteNode::Branch branch(std::vector<RouteNode> nodes, std::size_t result, RouteFormula when = {}) {
+  return {.rule = "", .nodes = std::move(nodes), .name = "b", .when = std::move(when), .results = {result}};
+}
+RouteNode choice(const std::string& kind, std::vector<RouteNode::Branch> branches, std::size_t result) {
+  return {.name = kind, .kind = kind, .branches = std::move(branches), .outputs = {{"", result}}};
+}
+Route route(std::vector<RouteNode> nodes, std::size_t output) {
+  return {"p", "sha256:p", std::move(nodes), {{"x", kX}, {"t", kT}}, {{"y", output}}};
+}
+
+std::string listed(const Json& names) {
+  std::string text;
+  for (const Json& name : names) text += (text.empty() ? "" : " ") + name.get<std::string>();
+  return text;
+}
+
+struct Expected {
+  const char* key;
+  const char* sources;
+};
+struct InfluenceCase {
+  const char* what;
+  std::vector<RouteNode> nodes;
+  std::size_t output;
+  std::vector<Expected> influence;
+  std::vector<Expected> reaches = {};
+};
+
+RouteNode loop_of(bool with_condition) {
+  RouteNode loop{.name = "loop", .kind = "loop", .most = 3};
+  loop.branches = {branch({run("s", "a", 10, 11)}, 11)};
+  loop.carried = {{kX, 10, 11}, {kT, 12, 10}};
+  loop.count = {13};
+  if (with_condition) loop.decision = {.values = {12}, .parameters = {"n"}};
+  loop.repeats_always = !with_condition;
+  return loop;
+}
+
+const std::vector<InfluenceCase>& influence_cases() {
+  static const std::vector<InfluenceCase> cases = {
+      {"a call passes on what influences each output",
+       {run("s", "a", kX, 10)},
+       10,
+       {{"output 'y'", "tensor:x"}, {"model:a/1", ""}},
+       {{"model:a/1", "tensor:x"}}},
+      {"an input that the call does not give has the state of earlier requests",
+       {{.name = "s", .kind = "run", .model = "a", .version = "1", .inputs = {{"x", kX}}, .outputs = {{"w", 10}}}},
+       10,
+       {{"output 'y'", "state tensor:x"}}},
+      {"a random operator draws", {run("s", "dice", kX, 10)}, 10, {{"output 'y'", "chance tensor:x"}}},
+      {"the condition of a case flows to what runs under it, and to later cases",
+       {choice("switch",
+               {branch({run("s", "a", kX, 10)}, 10, {.values = {kT}, .parameters = {}}),
+                branch({run("u", "b", kX, 11)}, 11, {.values = {}, .parameters = {"tier"}}),
+                branch({run("v", "c", kX, 12)}, 12)},
+               13)},
+       13,
+       {{"model:a/1", "tensor:t"},
+        {"model:b/1", "parameter:tier tensor:t"},
+        {"model:c/1", "parameter:tier tensor:t"},
+        {"node 'switch'", "parameter:tier tensor:t"},
+        {"output 'y'", "parameter:tier tensor:t tensor:x"}},
+       {{"model:a/1", "tensor:t tensor:x"}}},
+      {"a fallback depends on what may fail, and on time",
+       {choice("fallback", {branch({run("s", "a", kX, 10)}, 10), branch({run("u", "b", kT, 11)}, 11)}, 12)},
+       12,
+       {{"model:a/1", "clock"}, {"model:b/1", "clock tensor:x"}, {"output 'y'", "clock tensor:t tensor:x"}}},
+      {"a race depends on chance and time",
+       {choice("race", {branch({run("s", "a", kX, 10)}, 10), branch({run("u", "b", kX, 11)}, 11)}, 12)},
+       12,
+       {{"model:b/1", "chance clock"}, {"output 'y'", "chance clock tensor:x"}}},
+      {"an ensemble runs all of its blocks, and combines those that succeed",
+       {choice("ensemble", {branch({run("s", "a", kX, 10)}, 10), branch({run("u", "b", kT, 11)}, 11)}, 12)},
+       12,
+       {{"model:b/1", ""}, {"output 'y'", "clock tensor:t tensor:x"}}},
+      {"carried values and the condition reach all iterations",
+       {loop_of(true)},
+       11,
+       {{"model:a/1", "parameter:n tensor:t tensor:x"},
+        {"node 'loop'", "parameter:n tensor:t tensor:x"},
+        {"output 'y'", "parameter:n tensor:t tensor:x"}}},
+      {"a loop without a condition decides nothing",
+       {loop_of(false)},
+       11,
+       {{"model:a/1", ""}, {"node 'loop'", ""}, {"output 'y'", "tensor:x"}}},
+      {"answers of others are sources",
+       {host("f", "features", "redis://r/p/v", kX, 10), host("h", "http", "http://h/m", 10, 11),
+        host("k", "code", "k.py:f", 11, 12)},
+       12,
+       {{"output 'y'", "clock code feature:f.y http tensor:x"}, {"endpoint:http://h/m", ""}, {"code:k.py:f", ""}},
+       {{"endpoint:http://h/m", "clock feature:f.y tensor:x"}}},
+  };
+  return cases;
+}
+
+TEST(RouteInfluence, FollowsValuesConditionsAndFailures) {
+  for (const InfluenceCase& c : influence_cases()) {
+    const RouteInfluence found = influence_of(route(c.nodes, c.output), models());
+    for (const Expected& one : c.influence) {
+      ASSERT_TRUE(found.influence.contains(one.key)) << c.what << ": " << one.key;
+      EXPECT_EQ(listed(found.influence[one.key]), one.sources) << c.what << ": " << one.key;
+    }
+    for (const Expected& one : c.reaches) {
+      EXPECT_EQ(listed(found.reaches[one.key]), one.sources) << c.what << ": " << one.key << " may get";
+    }
+  }
+}
+
+TEST(RouteInfluence, ASplitDependsOnItsKeyChanceAndGuards) {
+  RouteNode split = choice("split", {branch({run("s", "a", kX, 10)}, 10), branch({run("u", "b", kX, 11)}, 11)}, 12);
+  split.decision = {.values = {}, .parameters = {"user"}};
+  EXPECT_EQ(listed(influence_of(route({split}, 12), models()).influence["model:b/1"]), "parameter:user");
+  split.draws = true;
+  EXPECT_EQ(listed(influence_of(route({split}, 12), models()).influence["model:b/1"]), "chance parameter:user");
+  split.branches[1].guarded = true;
+  EXPECT_EQ(listed(influence_of(route({split}, 12), models()).influence["model:b/1"]),
+            "chance clock parameter:user state");
+}
+
+TEST(RouteInfluence, ThoseOfACalledPipelineAreSeenFromTheCaller) {
+  Route inner = route({choice("switch",
+                              {branch({run("s", "a", kX, 10)}, 10, {.values = {kT}, .parameters = {"tier"}}),
+                               branch({run("u", "b", kX, 11)}, 11)},
+                              12)},
+                      12);
+  inner.name = "q";
+  std::vector<CalledReport> called = models();
+  called.push_back({"q", "1", report_of(inner, called)});
+  RouteNode call{.name = "q",
+                 .kind = "run",
+                 .model = "q",
+                 .version = "1",
+                 .inputs = {{"x", kT}, {"t", kX}},
+                 .outputs = {{"y", 10}}};
+  const Json report = report_of(route({call}, 10), called);
+  EXPECT_EQ(listed(report["influence"]["model:b/1"]), "parameter:tier tensor:x");
+  EXPECT_EQ(listed(report["reaches"]["model:b/1"]), "parameter:tier tensor:t tensor:x");
+  EXPECT_EQ(listed(report["influence"]["output 'y'"]), "parameter:tier tensor:t tensor:x");
+  EXPECT_FALSE(report["influence"].contains("node 'switch'")) << "its nodes are in its own report";
+}
+
+// ---- what every path passes ----
+
+/// Returns the targets on every path to a target, without nodes.
+std::string passed_before(const std::vector<RouteNode>& nodes, const std::string& target) {
+  const RouteOrder order = order_of(route(nodes, kX), models());
+  for (const Json& one : order.passes) {
+    if (one.at("to") != target) continue;
+    std::string text;
+    for (const Json& name : one.at("always")) {
+      if (name.get<std::string>().starts_with("model:")) text += (text.empty() ? "" : " ") + name.get<std::string>();
+    }
+    return text;
+  }
+  return "unreachable";
+}
+
+TEST(RouteOrder, KeepsWhatEveryPathPasses) {
+  const RouteNode a = run("s", "a", kX, 10), b = run("u", "b", kX, 11), c = run("v", "c", kX, 12);
+  const auto two = [&](const char* kind, const std::vector<RouteNode>& first, const std::vector<RouteNode>& second) {
+    return choice(kind, {branch(first, 10), branch(second, 10)}, 13);
+  };
+  RouteNode both = two("ensemble", {a}, {b});
+  both.least = 2;
+  RouteNode always = loop_of(false), perhaps = loop_of(true);
+  struct Case {
+    const char* what;
+    std::vector<RouteNode> nodes;
+    const char* expected;  ///< before c
+  };
+  const Case cases[] = {
+      {"a sequence", {a, b, c}, "model:a/1 model:b/1"},
+      {"another path without it", {two("switch", {a, c}, {c})}, ""},
+      {"both branches", {two("switch", {a, b}, {b, a}), c}, "model:a/1 model:b/1"},
+      {"one branch", {two("switch", {a, b}, {b}), c}, "model:b/1"},
+      {"before and in a branch", {a, two("split", {b, c}, {b})}, "model:a/1 model:b/1"},
+      {"the block that failed does not count", {two("fallback", {a}, {c})}, ""},
+      {"the winner of a race", {two("race", {a, b}, {a}), c}, "model:a/1"},
+      {"an ensemble that needs one block", {two("ensemble", {a}, {b}), c}, ""},
+      {"an ensemble that needs all blocks", {both, c}, "model:a/1 model:b/1"},
+      {"a shadow changes nothing", {choice("shadow", {branch({a}, 10)}, 10), c}, ""},
+      {"a loop that may end at once", {perhaps, c}, ""},
+      {"a loop that does not", {always, c}, "model:a/1"},
+      {"nowhere", {a, b}, "unreachable"},
+  };
+  for (const Case& one : cases) EXPECT_EQ(passed_before(one.nodes, "model:c/1"), one.expected) << one.what;
+}
+
+TEST(RouteOrder, LooksIntoCalledPipelines) {
+  Route inner = route({run("s", "a", kX, 10), run("u", "b", 10, 11)}, 11);
+  std::vector<CalledReport> called = models();
+  called.push_back({"q", "1", report_of(inner, called)});
+  const Json report = report_of(route({run("q", "q", kX, 10), run("last", "c", 10, 11)}, 11), called);
+  std::string passed;
+  for (const Json& one : report["passes"]) {
+    if (one["to"] == "model:c/1") passed = listed(one["always"]);
+  }
+  EXPECT_EQ(passed, "model:a/1 model:b/1 model:q/1 node 'q'");
+}
+
+}  // namespace
+}  // namespace frazil::govern
