@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "server/config/governance_yaml.h"
 #include "server/config/peer_yaml.h"
 #include "server/config/yaml.h"
 #include "server/core/digest.h"
@@ -185,7 +186,8 @@ ModelConfig read_model(const YamlNode& node) {
                {"deadline_ms", [&](const YamlNode& x) { model.deadline_ms = x.number(0.001, kMaxMilliseconds); }},
                {"memory_limit", read_limit},
                {"warm_up", [&](const YamlNode& x) { model.warm_up = x.whole(0, kMaxCount); }},
-               {"canary", [&](const YamlNode& x) { model.canary = read_tolerance(x); }}});
+               {"canary", [&](const YamlNode& x) { model.canary = read_tolerance(x); }},
+               {"personal", [&](const YamlNode& x) { model.personal = read_personal(x); }}});
   if (node.find("idle_s") && model.sequences.states.empty()) {
     node.at("idle_s").fail("requires the key 'state'");
   }
@@ -327,7 +329,8 @@ ServerConfig config_from(const YamlNode& root) {
                {"tenants", [&](const YamlNode& x) { config.tenants = read_tenants(x); }},
                {"network", [&](const YamlNode& x) { config.network = read_network(x); }},
                {"state", [&](const YamlNode& x) { config.state = read_state(x); }},
-               {"paths", [&](const YamlNode& x) { config.paths = read_paths(x); }}});
+               {"paths", [&](const YamlNode& x) { config.paths = read_paths(x); }},
+               {"governance", [&](const YamlNode& x) { config.governance = read_governance(x); }}});
   return config;
 }
 

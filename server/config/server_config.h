@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/config/governance_config.h"
 #include "server/config/model_config.h"
 
 // The configuration file of `frazil serve --config`, as plain data.
@@ -96,6 +98,13 @@ struct ServerConfig {
   std::vector<Tenant> tenants;
   StateConfig state;
   PathConfig paths;
+  GovernanceConfig governance;
+
+  /// Returns true if it declares personal values.
+  bool has_personal() const {
+    return !governance.personal.empty() ||
+           std::ranges::any_of(models, [](const auto& model) { return !model.second.personal.empty(); });
+  }
 };
 
 }  // namespace frazil::server

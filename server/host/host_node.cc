@@ -69,9 +69,16 @@ Results outputs_of(const YamlNode& node, const HostScope& scope) {
 
 HostNode::HostNode(std::string name, const char* kind, const HostScope& scope, const std::vector<Argument>& arguments,
                    const Results& results)
-    : StepNode(std::move(name)), kind_(kind), pipeline_(scope.pipeline), notify_(scope.notify) {
+    : StepNode(std::move(name)),
+      kind_(kind),
+      pipeline_(scope.pipeline),
+      notify_(scope.notify),
+      hides_details_(scope.hides_details) {
   for (const Argument& argument : arguments) reads_.push_back(argument.value.slot);
-  for (const auto& [result, known] : results) writes_.push_back(known.slot);
+  for (const auto& [result, known] : results) {
+    writes_.push_back(known.slot);
+    results_.emplace_back(result, known.slot);
+  }
 }
 
 void check_results(const Results& results, const std::vector<Argument>& arguments, const std::vector<Array>& inputs,

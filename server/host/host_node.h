@@ -67,6 +67,7 @@ struct HostScope {
   Holdings& holdings;
   std::string pipeline;  ///< its name
   NoticeSink notify;     ///< receives reasons of failures that are hidden from callers, one line each
+  bool hides_details;    ///< details of failures, and what Python functions print, are not shown
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;
@@ -130,7 +131,7 @@ class HostNode : public StepNode {
            const Results& results);
   std::vector<Slot> reads() const override { return reads_; }
   std::vector<Slot> writes() const override { return writes_; }
-  NodeView view() const override { return {.kind = kind_, .endpoint = endpoint()}; }
+  NodeView view() const override { return {.kind = kind_, .endpoint = endpoint(), .outputs = results_}; }
   /// Returns the mean duration so far.
   Clock::duration expected() const override {
     const std::uint64_t count = uses().ended.count();
@@ -155,8 +156,13 @@ class HostNode : public StepNode {
     step.time = Clock::now() - began;
     flow.note(std::move(step));
   }
-  Refusal named(const Refusal& refusal) const { return {refusal.status(), "node '" + name() + "': " + refusal.what()}; }
-  void log(const std::string& line) const { warn(notify_, model_subject(pipeline_), "node '" + name() + "': " + line); }
+  Refusal named(const Refusal& refusal) const { return refusal.after("node '" + name() + "': "); }
+  /// `details` may contain values of requests.
+  void log(const std::string& details) const {
+    const std::string line =
+        hides_details_ ? "it failed; the details are hidden, as they may contain personal data" : details;
+    warn(notify_, model_subject(pipeline_), "node '" + name() + "': " + line);
+  }
   /// Call in a catch block. Returns the refusal for callers and logs details that they must not see.
   Refusal refusal_for_caller() const {
     try {
@@ -173,7 +179,9 @@ class HostNode : public StepNode {
   const char* kind_;
   const std::string pipeline_;
   const NoticeSink notify_;
+  const bool hides_details_;
   std::vector<Slot> reads_, writes_;
+  std::vector<std::pair<std::string, Slot>> results_;  ///< as writes_, with names
 };
 
 /// Keeps workers alive while work that left them is pending: workers wait for their timers.

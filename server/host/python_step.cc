@@ -60,6 +60,7 @@ struct PythonCommand {
   std::string interpreter = "python3", file, function;
   std::vector<std::string> outputs;      ///< NAME=TYPE, as NumPy writes the type
   std::vector<std::string> environment;  ///< NAME=VALUE, the complete environment
+  bool silent = false;                   ///< what it prints is discarded
 };
 
 /// One process. It belongs to the thread that started it and ends with that thread.
@@ -109,6 +110,7 @@ class PythonProcess {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    if (command.silent) posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&files, 2, 1);
     posix_spawn_file_actions_adddup2(&files, ends[1], 3);
     posix_spawn_file_actions_addclosefrom_np(&files, 4);
@@ -372,6 +374,7 @@ std::string declaration_of_pool(const std::string& step, const PythonParts& part
       step + '\n' + parts.command.interpreter + '\n' + parts.command.file + '\n' + parts.command.function;
   for (const std::string& output : parts.command.outputs) (text += '\n') += output;
   for (const std::string& variable : parts.command.environment) (text += '\n') += sha256(variable);
+  if (parts.command.silent) text += "\nsilent";
   text += '\n' + std::to_string(parts.processes) + ' ' + std::to_string(parts.time_out.count()) + '\n';
   return text + sha256(content) + sha256(written_beside(parts.command.file));
 }
@@ -475,6 +478,7 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
   PythonParts parts;
   parts.command.file = std::filesystem::absolute(std::filesystem::path(scope.folder) / node.at("python").name());
   parts.command.function = node.at("function").name();
+  parts.command.silent = scope.hides_details;
   HostStep step{.content = read_config_file(parts.command.file)};
   node.fields({{"python", kReadElsewhere},
                {"function", kReadElsewhere},

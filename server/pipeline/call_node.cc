@@ -12,7 +12,9 @@ class CallNode : public StepNode {
   std::vector<Slot> reads() const override { return slots_of(parts_.inputs); }
   std::vector<Slot> writes() const override { return slots_of(parts_.outputs); }
   Clock::duration expected() const override { return parts_.target->expected_time(); }
-  NodeView view() const override { return {.kind = "run", .target = parts_.target.get()}; }
+  NodeView view() const override {
+    return {.kind = "run", .target = parts_.target.get(), .inputs = parts_.inputs, .outputs = parts_.outputs};
+  }
 
  protected:
   void start(StepCall step) const override {
@@ -52,7 +54,7 @@ class CallNode : public StepNode {
 
   StepResult result_of(Outcome outcome) const {
     if (!outcome) {
-      return std::unexpected(Refusal(outcome.error().status(), "node '" + name() + "': " + outcome.error().what()));
+      return std::unexpected(outcome.error().after("node '" + name() + "': "));
     }
     std::vector<api::Array> values;
     for (std::size_t i = 0; i < parts_.outputs.size(); ++i) values.push_back(std::move(outcome->outputs[i].second));

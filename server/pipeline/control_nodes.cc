@@ -34,6 +34,7 @@ class SwitchNode : public Node {
     NodeView view{.kind = "switch"};
     for (const Case& one : cases_) {
       view.branches.push_back({.block = &one.block, .rule = one.when ? one.when->text() : "otherwise"});
+      if (one.when) view.formulas.push_back(&*one.when);
     }
     return view;
   }
@@ -140,7 +141,9 @@ class LoopNode : public Node {
   Clock::duration expected() const override { return parts_.again ? Clock::duration::zero() : parts_.block.expected(); }
   NodeView view() const override {
     const std::string rule = parts_.again ? "while " + parts_.again->text() : "";
-    return {.kind = "loop", .branches = {{.block = &parts_.block, .rule = rule}}, .most = parts_.most};
+    NodeView view{.kind = "loop", .branches = {{.block = &parts_.block, .rule = rule}}, .most = parts_.most};
+    if (parts_.again) view.formulas.push_back(&*parts_.again);
+    return view;
   }
 
   void lower(Lowering& to) const override {

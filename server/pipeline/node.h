@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/core/statistics.h"
@@ -27,6 +28,7 @@ struct Slot {
 
 class Lowering;
 class PipelineGraph;
+class Formula;
 struct Block;
 
 /// A description of a node, for display. Valid as long as the node.
@@ -42,6 +44,8 @@ struct NodeView {
   std::vector<Branch> branches = {};
   std::string endpoint = {};  ///< what a host node calls, without secrets: a URL, or a file and a function
   std::int64_t most = 1;      ///< the largest number of iterations of a loop
+  std::vector<const Formula*> formulas = {};                            ///< that decide what runs
+  std::vector<std::pair<std::string, Slot>> inputs = {}, outputs = {};  ///< of a call or a host node, by name
 };
 
 /// Run counts of a node. Thread-safe.

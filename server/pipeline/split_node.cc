@@ -49,6 +49,7 @@ class SplitNode : public StepNode {
   Clock::duration expected() const override { return least_expected(parts_.arms); }
   NodeView view() const override {
     NodeView view{.kind = "split"};
+    if (parts_.by) view.formulas.push_back(&*parts_.by);
     for (std::size_t i = 0; i < parts_.arms.size(); ++i) {
       const Arm& arm = parts_.arms[i];
       view.branches.push_back({.block = &arm.block,
