@@ -1,10 +1,13 @@
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "govern/audit/audit_log.h"
 #include "govern/audit/event.h"
 #include "govern/audit/log_reader.h"
 #include "govern/audit/proof.h"
+#include "govern/audit/subject_keys.h"
 #include "govern/audit/verify.h"
 #include "govern/base/file.h"
 #include "govern/report/observed.h"
@@ -24,8 +27,15 @@ struct TrustOptions {
   std::vector<std::string> keys;
 };
 
+/// Options of commands that append to a log.
+struct WriteOptions {
+  std::string key, origin, keys, subject;
+  govern::HoldRequest hold;
+};
+
 struct AuditCommand {
   std::string path;  ///< of the log, or of a proof
+  WriteOptions write;
   TrustOptions trust;
   std::vector<std::string> checkpoints;
   std::uint64_t index = 0;
@@ -172,6 +182,74 @@ int check_proof(const AuditCommand& command) {
   return kDone;
 }
 
+/// Opens a log that no server writes.
+govern::AuditLog log_for_writing(const AuditCommand& command) {
+  if (!std::filesystem::exists(command.path + "/checkpoint")) {
+    fail(Code::bad_input, "folder '{}': expected an audit log", command.path);
+  }
+  const std::string pem = govern::read_file(command.write.key, kMaxKeyBytes);
+  const std::string origin = command.write.origin.empty() ? origin_of_log(command.path) : command.write.origin;
+  return govern::AuditLog({.folder = command.path,
+                           .origin = origin,
+                           .key = govern::SigningKey::from_pem(pem, fmt::format("file '{}'", command.write.key))});
+}
+
+/// Opens the keys of subjects, which must exist.
+govern::SubjectKeys subject_keys_of(const AuditCommand& command) {
+  if (!std::filesystem::exists(command.write.keys + "/secret")) {
+    fail(Code::bad_input, "folder '{}': expected the keys of subjects", command.write.keys);
+  }
+  return govern::SubjectKeys(command.write.keys);
+}
+
+int erase_subject(const AuditCommand& command) {
+  govern::SubjectKeys keys = subject_keys_of(command);
+  govern::AuditLog log = log_for_writing(command);
+  const govern::EraseResult result = log.erase(keys, command.write.subject);
+  log.close();
+  print_line(fmt::format("event {}: subject '{}' is erased, {} blobs are removed", result.event, result.subject,
+                         result.blobs));
+  return kDone;
+}
+
+int hold_entries(AuditCommand& command) {
+  if (command.write.subject.empty() != command.write.keys.empty()) {
+    fail(Code::bad_input, "--subject and --keys need each other");
+  }
+  if (!command.write.subject.empty()) {
+    command.write.hold.subject = subject_keys_of(command).id_of(command.write.subject);
+  }
+  govern::AuditLog log = log_for_writing(command);
+  const std::uint64_t event = log.hold(command.write.hold);
+  log.close();
+  print_line(one_line(fmt::format("event {} holds entries for case '{}'", event, command.write.hold.case_name)));
+  return kDone;
+}
+
+int release_entries(const AuditCommand& command) {
+  govern::AuditLog log = log_for_writing(command);
+  const std::uint64_t event = log.release(command.write.hold.case_name);
+  log.close();
+  print_line(one_line(fmt::format("event {} releases case '{}'", event, command.write.hold.case_name)));
+  return kDone;
+}
+
+void add_log_key(CLI::App& app, WriteOptions& write) {
+  app.add_option("--key", write.key, "The key that signs the log (Ed25519, PEM)")
+      ->group(group::kInputs)
+      ->type_name("PEM")
+      ->required();
+  app.add_option("--origin", write.origin, "The name of the log; that of its checkpoint if not given")
+      ->group(group::kInputs)
+      ->type_name("NAME");
+}
+
+CLI::Option* add_subject_keys(CLI::App& app, WriteOptions& write) {
+  return app.add_option("--keys", write.keys, "The folder with the keys of subjects (governance.keys)")
+      ->group(group::kInputs)
+      ->type_name("KEYDIR");
+}
+
 void add_trust(CLI::App& app, TrustOptions& trust) {
   app.add_option("--key", trust.keys, "The log's public key (Ed25519, PEM); repeat it for further keys")
       ->group(group::kInputs)
@@ -235,6 +313,32 @@ void add_audit(CLI::App& app, Action& action) {
       *audit, "check-proof", "Check a proof of an entry, and print the entry", action, command,
       [](AuditCommand& c) { return check_proof(c); }, "FILE");
   add_trust(*part, command->trust);
+  part = add_part(
+      *audit, "erase", "Erase a subject: destroy its key and remove its blobs. No server may write the log", action,
+      command, [](AuditCommand& c) { return erase_subject(c); }, "DIR");
+  part->add_option("SUBJECT", command->write.subject, "The subject, as the server knows it")->required();
+  add_log_key(*part, command->write);
+  add_subject_keys(*part, command->write)->required();
+  part = add_part(
+      *audit, "hold", "Protect entries against erasure and pruning (legal hold). No server may write the log", action,
+      command, [](AuditCommand& c) { return hold_entries(c); }, "DIR");
+  part->add_option("CASE", command->write.hold.case_name, "A name, by which the hold is released")->required();
+  add_log_key(*part, command->write);
+  add_subject_keys(*part, command->write);
+  part->add_option("--subject", command->write.subject, "Hold only entries of this subject; needs --keys")
+      ->group(group::kInputs)
+      ->type_name("SUBJECT");
+  part->add_option("--from", command->write.hold.from, "Hold only entries from this index on")
+      ->group(group::kInputs)
+      ->type_name("N");
+  part->add_option("--to", command->write.hold.to, "Hold only entries before this index")
+      ->group(group::kInputs)
+      ->type_name("N");
+  part = add_part(
+      *audit, "release", "End a hold. No server may write the log", action, command,
+      [](AuditCommand& c) { return release_entries(c); }, "DIR");
+  part->add_option("CASE", command->write.hold.case_name, "The name of the hold")->required();
+  add_log_key(*part, command->write);
   add_part(
       *audit, "kinds", "Print the table of events as Markdown", action, command,
       [](AuditCommand&) {

@@ -4,11 +4,13 @@
 
 #include <frazil/environment.h>
 #include <frazil/native.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/os/io.h"
 #include "govern/audit/audit_log.h"
+#include "govern/audit/subject_keys.h"
 #include "govern/base/file.h"
 #include "govern/gate/governor.h"
 #include "server/config/config_yaml.h"
@@ -177,10 +179,20 @@ class AuditEnd {
   std::shared_ptr<govern::AuditLog> audit_;
 };
 
+/// Keeps values of requests out of core dumps, and other processes of the user out of this one's memory.
+void forbid_core_dumps() {
+  const rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+  if (::prctl(PR_SET_DUMPABLE, 0) == 0 && ::setrlimit(RLIMIT_CORE, &none) == 0) return;
+  throw api::Error(api::Code::unsupported, "core dumps cannot be turned off, which governance.personal needs");
+}
+
 int serve(const ServeOptions& options) {
   server::ServiceOptions of_service = options.service;
   of_service.config_file = options.config;
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
+  const std::string& subject_keys = of_service.config.governance.keys;
+  if (of_service.config.has_personal() || !subject_keys.empty()) forbid_core_dumps();
+  if (!subject_keys.empty()) of_service.subject_keys = std::make_shared<govern::SubjectKeys>(subject_keys);
   check_certificates(of_service.config.tenants, options.server.tls);
   check_model_control(of_service, options.has_poll_interval);
   if (of_service.control == server::ModelControl::on_request) of_service.network.model_control = true;

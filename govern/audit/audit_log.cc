@@ -8,7 +8,9 @@
 
 #include "govern/audit/blobs.h"
 #include "govern/audit/history.h"
+#include "govern/audit/holds.h"
 #include "govern/audit/prune.h"
+#include "govern/audit/subject_keys.h"
 #include "govern/base/error.h"
 #include "govern/base/file.h"
 
@@ -368,6 +370,43 @@ PruneResult AuditLog::prune(const KeepTimes& keep, std::int64_t now_ms) {
                   {"before", plan.before()}});
   plan.apply();
   return result;
+}
+
+/// Returns the holds in all entries so far.
+Holds AuditLog::holds() {
+  publish_checkpoint();
+  return Holds::read(impl_->options.folder, status().signed_size);
+}
+
+EraseResult AuditLog::erase(SubjectKeys& keys, std::string_view subject, const std::string& actor) {
+  const auto id = keys.find_id(subject);
+  if (!id) fail(Code::bad_input, "the subject has no key: nothing was recorded about it, or it is erased");
+  if (const auto by = holds().of_subject(*id)) fail(Code::bad_input, "the subject is held by event {}", *by);
+  Json event = {{"kind", "erase"}, {"subject", *id}};
+  if (!actor.empty()) event["actor"] = actor;
+  EraseResult result{.subject = *id, .event = append_durable(std::move(event))};
+  (void)keys.destroy_key(subject);
+  publish_checkpoint();
+  result.blobs = remove_blobs_of(impl_->options.folder, status().signed_size, *id);
+  return result;
+}
+
+std::uint64_t AuditLog::hold(const HoldRequest& request) {
+  if (request.case_name.empty()) fail(Code::bad_input, "expected the name of a case");
+  if (holds().has_case(request.case_name)) fail(Code::bad_input, "case '{}' has a hold", request.case_name);
+  Json event = {{"kind", "hold"}, {"case", request.case_name}};
+  if (!request.subject.empty()) event["subject"] = request.subject;
+  if (request.from) event["from"] = *request.from;
+  if (request.to) event["to"] = *request.to;
+  if (!request.actor.empty()) event["actor"] = request.actor;
+  return append_durable(std::move(event));
+}
+
+std::uint64_t AuditLog::release(const std::string& case_name, const std::string& actor) {
+  if (!holds().has_case(case_name)) fail(Code::bad_input, "case '{}' has no hold", case_name);
+  Json event = {{"kind", "release"}, {"case", case_name}};
+  if (!actor.empty()) event["actor"] = actor;
+  return append_durable(std::move(event));
 }
 
 std::string AuditLog::publish_checkpoint() {

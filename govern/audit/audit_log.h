@@ -52,6 +52,22 @@ struct PruneResult {
   std::map<std::string, std::uint64_t> dropped;  ///< entries that were removed, by kind
 };
 
+struct EraseResult {
+  std::string subject;      ///< identifier of the subject
+  std::uint64_t event = 0;  ///< index of the event `erase`
+  std::uint64_t blobs = 0;  ///< blobs that were removed
+};
+
+struct HoldRequest {
+  std::string case_name;
+  std::string subject;  ///< identifier; empty: all subjects
+  std::optional<std::uint64_t> from, to;
+  std::string actor;  ///< may be empty
+};
+
+class Holds;
+class SubjectKeys;
+
 /// The audit log of a process: takes events from all threads, and writes and signs them from one. Thread-safe.
 class AuditLog {
  public:
@@ -77,6 +93,14 @@ class AuditLog {
   /// Removes entries whose time is over, as whole bundles: those that remain move to "tile/kept". An event `prune`
   /// states the range first. Blobs that only removed entries named are removed. Do not call it twice at a time.
   PruneResult prune(const KeepTimes& keep, std::int64_t now_ms = now_milliseconds());
+  /// Erases a subject: an event `erase` by `actor` (may be empty), then its key is destroyed, then blobs that only its
+  /// entries name are removed. Calls of commit() and seal() for the subject that run meanwhile fail. Throws
+  /// Code::bad_input, before anything changes, for a subject without a key and for one that is held.
+  EraseResult erase(SubjectKeys& keys, std::string_view subject, const std::string& actor = {});
+  /// Holds entries against erase() and prune() under the name of a case. Throws Code::bad_input if the case has a hold.
+  std::uint64_t hold(const HoldRequest& request);
+  /// Ends a hold. Throws Code::bad_input if the case has none.
+  std::uint64_t release(const std::string& case_name, const std::string& actor = {});
   /// Signs a checkpoint of all entries so far, asks the witnesses and returns the note.
   std::string publish_checkpoint();
   /// Writes everything, signs a last checkpoint and asks the witnesses once more. Throws if that fails. Later calls of
@@ -95,6 +119,7 @@ class AuditLog {
 
  private:
   struct Impl;
+  Holds holds();
   std::unique_ptr<Impl> impl_;
 };
 

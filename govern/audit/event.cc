@@ -136,6 +136,12 @@ constexpr MemberRow kAlarm[] = {
     {"version", MemberType::text, kMayBeAbsent, "version of the model; empty if it has one"},
 };
 constexpr MemberRow kErase[] = {{"subject", MemberType::text, kMustBeThere, "identifier whose key was destroyed"}};
+constexpr MemberRow kHold[] = {
+    {"case", MemberType::text, kMustBeThere, "name of the case, which a `release` gives again"},
+    {"from", MemberType::number, kMayBeAbsent, "first index of the held entries; absent: 0"},
+    {"to", MemberType::number, kMayBeAbsent, "index after the held entries; absent: all later ones, too"},
+};
+constexpr MemberRow kRelease[] = {{"case", MemberType::text, kMustBeThere, "name of the case that ends"}};
 constexpr MemberRow kPrune[] = {
     {"from", MemberType::number, kMustBeThere, "first index of the range"},
     {"to", MemberType::number, kMustBeThere, "index after the range"},
@@ -174,6 +180,8 @@ constexpr KindRow kKinds[] = {
     {"admin", Retention::governance, "an administrator reads or changes state", kAdmin},
     {"alarm", Retention::governance, "a check of the server finds what should not happen", kAlarm},
     {"erase", Retention::always, "a subject's key is destroyed", kErase},
+    {"hold", Retention::always, "entries of a subject or a range may be neither erased nor pruned from now on", kHold},
+    {"release", Retention::always, "a hold ends", kRelease},
     {"prune", Retention::always, "entries are removed after their time", kPrune},
     {"gap", Retention::always, "requests have no entry", kGap},
     {"repair", Retention::always, "the log was not closed in order", kRepair},

@@ -42,10 +42,33 @@ void add_blobs(const EntryScan& event, std::set<std::string>& to) {
   }
 }
 
+/// Calls f(event) for each entry of a log.
+template <class F>
+void for_each_event(const std::string& folder, std::uint64_t size, F f) {
+  for (std::uint64_t bundle = 0; bundle * kTileWidth < size; ++bundle) {
+    const Bundle read = read_bundle(folder, bundle, size);
+    for (const auto& [position, entry] : read.entries) f(scan_of(entry, bundle * kTileWidth + position));
+  }
+}
+
 }  // namespace
 
+std::uint64_t remove_blobs_of(const std::string& folder, std::uint64_t size, std::string_view subject) {
+  std::set<std::string> own, others;
+  for_each_event(folder, size, [&](const EntryScan& event) {
+    add_blobs(event, unquoted_text(event.member("subject")) == subject ? own : others);
+  });
+  std::uint64_t removed = 0;
+  for (const std::string& blob : own) {
+    if (others.contains(blob) || !is_digest_text(blob) || !fs::exists(blob_path(folder, blob))) continue;
+    remove_blob(folder, blob);
+    ++removed;
+  }
+  return removed;
+}
+
 PrunePlan::PrunePlan(std::string folder, std::uint64_t size, const KeepTimes& keep, std::int64_t now_ms)
-    : folder_(std::move(folder)), size_(size) {
+    : folder_(std::move(folder)), size_(size), holds_(Holds::read(folder_, size_)) {
   const auto request = keep.find("request");
   const std::int64_t kept_ms = request == keep.end() ? now_ms : std::chrono::milliseconds(request->second).count();
   before_ = format_time(now_ms - kept_ms);
@@ -57,7 +80,9 @@ void PrunePlan::plan_bundle(std::uint64_t bundle, const KeepTimes& keep, std::in
   KeptEntries kept;
   for (const auto& [position, entry] : read.entries) {
     const EntryScan event = scan_of(entry, bundle * kTileWidth + position);
-    if (const KindRow* kind = kind_if_over(event, keep, now_ms)) {
+    const bool held =
+        holds_.of_entry(bundle * kTileWidth + position, unquoted_text(event.member("subject"))).has_value();
+    if (const KindRow* kind = held ? nullptr : kind_if_over(event, keep, now_ms)) {
       ++result_.dropped[std::string(kind->name)];
       add_blobs(event, blobs_);
     } else {
@@ -72,12 +97,7 @@ void PrunePlan::plan_bundle(std::uint64_t bundle, const KeepTimes& keep, std::in
 
 std::set<std::string> PrunePlan::named_blobs() const {
   std::set<std::string> named;
-  for (std::uint64_t bundle = 0; bundle * kTileWidth < size_; ++bundle) {
-    const Bundle read = read_bundle(folder_, bundle, size_);
-    for (const auto& [position, entry] : read.entries) {
-      add_blobs(scan_of(entry, bundle * kTileWidth + position), named);
-    }
-  }
+  for_each_event(folder_, size_, [&](const EntryScan& event) { add_blobs(event, named); });
   return named;
 }
 

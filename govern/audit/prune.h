@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "govern/audit/audit_log.h"
+#include "govern/audit/holds.h"
 #include "govern/audit/tiles.h"
 
 namespace frazil::govern {
 
-/// A selection of entries to remove: those of full bundles whose time is over. Reads the log when it is made, and
-/// changes nothing until apply().
+/// Removes blobs that entries of a subject name and no entry of another subject. Returns their number.
+std::uint64_t remove_blobs_of(const std::string& folder, std::uint64_t size, std::string_view subject);
+
+/// A selection of entries to remove: those of full bundles whose time is over and that no hold keeps. Reads the log
+/// when it is made, and changes nothing until apply().
 class PrunePlan {
  public:
   PrunePlan(std::string folder, std::uint64_t size, const KeepTimes& keep, std::int64_t now_ms);
@@ -32,6 +36,7 @@ class PrunePlan {
 
   std::string folder_, before_;
   std::uint64_t size_;
+  Holds holds_;
   PruneResult result_;
   std::vector<Change> changes_;
   std::set<std::string> blobs_;  ///< that removed entries name

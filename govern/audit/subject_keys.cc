@@ -60,14 +60,22 @@ std::string SubjectKeys::name_path(std::string_view subject) const {
 }
 std::string SubjectKeys::key_path(const std::string& id) const { return folder_ + "/" + id + ".key"; }
 
+std::optional<std::string> SubjectKeys::known_id(const std::string& name) const {
+  if (!std::filesystem::exists(name)) return std::nullopt;
+  std::string id = read_file(name, 2 * kIdBytes);
+  if (!is_subject_id(id)) fail(Code::bad_input, "file '{}': expected an identifier", name);
+  return std::filesystem::exists(key_path(id)) ? std::optional(std::move(id)) : std::nullopt;
+}
+
+std::optional<std::string> SubjectKeys::find_id(std::string_view subject) {
+  const std::lock_guard lock(mutex_);
+  return known_id(name_path(subject));
+}
+
 std::string SubjectKeys::id_of(std::string_view subject) {
   const std::lock_guard lock(mutex_);
   const std::string name = name_path(subject);
-  if (std::filesystem::exists(name)) {
-    std::string id = read_file(name, 2 * kIdBytes);
-    if (!is_subject_id(id)) fail(Code::bad_input, "file '{}': expected an identifier", name);
-    if (std::filesystem::exists(key_path(id))) return id;
-  }
+  if (auto id = known_id(name)) return *id;
   std::array<std::uint8_t, kIdBytes> random;
   random_bytes(random);
   std::string id = hex(random);

@@ -21,6 +21,8 @@ class SubjectKeys {
   /// Returns the identifier of a subject, 32 hexadecimal digits, and creates its key if there is none. The key survives
   /// a crash when it returns. Throws Code::bad_input.
   std::string id_of(std::string_view subject);
+  /// Returns the identifier of a subject that has a key, and nullopt for another one.
+  std::optional<std::string> find_id(std::string_view subject);
   /// Returns "hmac-sha256:" and 64 hexadecimal digits: a commitment to a value under a key of the record and the name,
   /// derived from the subject's. Without the key, it cannot be compared with guessed values. Throws Code::bad_input if
   /// the subject's key was destroyed.
@@ -34,6 +36,7 @@ class SubjectKeys {
   std::optional<std::string> destroy_key(std::string_view subject);
 
  private:
+  std::optional<std::string> known_id(const std::string& name) const;
   std::optional<Digest> key_of(const std::string& id);
   Digest record_key(const std::string& id, std::string_view use, std::string_view record);
   std::string name_path(std::string_view subject) const;

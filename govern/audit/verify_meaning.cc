@@ -124,17 +124,17 @@ void MeaningCheck::check_time(const EntryFacts& facts) {
 void MeaningCheck::add(const EntryFacts& facts) {
   ++report_.kinds[std::string(facts.kind->name)];
   check_time(facts);
-  for (const std::string& blob : facts.blobs) blobs_.try_emplace(blob, Blob{facts.index, facts.subject});
+  for (const std::string& blob : facts.blobs) {
+    blobs_.try_emplace(blob, Blob{.entry = facts.index, .subjects = {}}).first->second.subjects.insert(facts.subject);
+  }
   const std::string_view kind = facts.kind->name;
   if (kind == "request") return add_request(facts);
   if (kind == "load" || kind == "edit" || kind == "publish" || kind == "roll_back") return add_publication(facts);
   if (kind == "policy") return policy_.replace(facts.event["policy"], facts.at);
   if (kind == "boot" || kind == "shutdown" || kind == "repair") return add_run(facts);
   if (kind == "prune") return add_prune(facts);
-  if (kind == "erase") {
-    erased_.try_emplace(facts.event["subject"].get<std::string>(), facts.index);
-    note(fmt::format("subject '{}' was erased under event {}", text_or(facts.event, "subject", ""), facts.index));
-  }
+  if (kind == "erase") return add_erase(facts);
+  if (kind == "hold" || kind == "release") return add_hold(facts);
   if (kind == "gap") {
     const auto lost = facts.event["lost"].get<std::uint64_t>();
     report_.lost += lost;
@@ -148,6 +148,25 @@ void MeaningCheck::add_run(const EntryFacts& facts) {
   if (kind == "shutdown" && !running_) find("run", facts, "a shutdown without a boot before it");
   if (kind == "repair") note(fmt::format("event {}: {}", facts.index, text_or(facts.event, "reason", "")));
   running_ = kind == "boot";
+}
+
+void MeaningCheck::add_erase(const EntryFacts& facts) {
+  const std::string subject = facts.event["subject"];
+  if (const auto by = holds_.of_subject(subject)) {
+    find("hold", facts, fmt::format("it erases subject '{}', which event {} holds", subject, *by));
+  }
+  erased_.try_emplace(subject, facts.index);
+  note(fmt::format("subject '{}' was erased under event {}", subject, facts.index));
+}
+
+void MeaningCheck::add_hold(const EntryFacts& facts) {
+  const std::string name = facts.event["case"];
+  const bool begins = facts.kind->name == "hold";
+  if (begins == holds_.has_case(name)) {
+    find("hold", facts, fmt::format("case '{}' {}", name, begins ? "has a hold already" : "has no hold"));
+  }
+  holds_.add(facts.index, facts.event);
+  note(fmt::format("event {} {} case '{}'", facts.index, begins ? "holds entries for" : "releases", name));
 }
 
 void MeaningCheck::check_in_force(const EntryFacts& facts, const InForce& state, std::string_view value,
@@ -230,13 +249,14 @@ void MeaningCheck::check_missing() {
 
 void MeaningCheck::check_blobs() {
   for (const auto& [digest, blob] : blobs_) {
-    const auto erased = erased_.find(blob.subject);
+    const bool all_erased = std::ranges::all_of(blob.subjects, [&](const auto& one) { return erased_.contains(one); });
     try {
       if (std::filesystem::exists(blob_path(folder_, digest))) {
         (void)get_blob(folder_, digest);
         ++report_.blobs;
-      } else if (erased != erased_.end()) {
-        note(fmt::format("entry {}: blob {} was erased under event {}", blob.entry, digest, erased->second));
+      } else if (all_erased) {
+        note(fmt::format("entry {}: blob {} was erased under event {}", blob.entry, digest,
+                         erased_.at(*blob.subjects.begin())));
       } else {
         report_.findings.add("blob", blob.entry, fmt::format("blob {} is missing", digest));
       }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "govern/audit/event.h"
+#include "govern/audit/holds.h"
 #include "govern/audit/verify.h"
 #include "govern/audit/verify_paths.h"
 
@@ -55,14 +56,16 @@ class MeaningCheck {
     void replace(std::string with, std::int64_t at);
   };
   struct Blob {
-    std::uint64_t entry;
-    std::string subject;
+    std::uint64_t entry;             ///< the first that names it
+    std::set<std::string> subjects;  ///< of all entries that name it; "" for one without
   };
   void check_time(const EntryFacts& facts);
   void add_request(const EntryFacts& facts);
   void add_publication(const EntryFacts& facts);
   void add_prune(const EntryFacts& facts);
   void add_run(const EntryFacts& facts);
+  void add_erase(const EntryFacts& facts);
+  void add_hold(const EntryFacts& facts);
   void check_in_force(const EntryFacts& facts, const InForce& state, std::string_view value, const std::string& what);
   void check_missing();
   void check_blobs();
@@ -80,6 +83,7 @@ class MeaningCheck {
   std::unordered_map<std::string, InForce> definitions_;              ///< by model and version, as JSON texts
   std::map<std::string, Blob> blobs_;
   std::map<std::string, std::uint64_t> erased_;  ///< by subject, the entry
+  Holds holds_;
   std::map<std::uint64_t, std::uint64_t> missing_;
   std::map<std::uint64_t, std::uint64_t> pruned_ranges_;  ///< from, to
   std::uint64_t declared_pruned_ = 0;

@@ -187,7 +187,8 @@ ModelConfig read_model(const YamlNode& node) {
                {"deadline_ms", [&](const YamlNode& x) { model.deadline_ms = x.number(0.001, kMaxMilliseconds); }},
                {"memory_limit", read_limit},
                {"warm_up", [&](const YamlNode& x) { model.warm_up = x.whole(0, kMaxCount); }},
-               {"canary", [&](const YamlNode& x) { model.canary = read_tolerance(x); }}});
+               {"canary", [&](const YamlNode& x) { model.canary = read_tolerance(x); }},
+               {"personal", [&](const YamlNode& x) { model.personal = read_personal(x); }}});
   if (node.find("idle_s") && model.sequences.states.empty()) {
     node.at("idle_s").fail("requires the key 'state'");
   }

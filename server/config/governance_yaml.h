@@ -5,7 +5,10 @@
 
 namespace frazil::server {
 
-/// Reads the section `governance`.
+/// Reads the section `governance`. Throws api::Error (bad_input) that names the place.
 GovernanceConfig read_governance(const YamlNode& node);
+
+/// Reads a list of distinct names of personal values. Throws as read_governance().
+std::vector<std::string> read_personal(const YamlNode& node);
 
 }  // namespace frazil::server

@@ -114,6 +114,7 @@ struct ModelConfig {
   Tolerance canary;                           ///< of canary results
   std::optional<double> deadline_ms;          ///< of a run
   std::optional<std::uint64_t> memory_limit;  ///< for intermediate values of a run, in bytes
+  std::vector<std::string> personal;          ///< inputs with personal values; "*": all
 
   bool operator==(const ModelConfig&) const = default;
 };

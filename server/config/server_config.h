@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -99,6 +100,12 @@ struct ServerConfig {
   StateConfig state;
   PathConfig paths;
   GovernanceConfig governance;
+
+  /// Returns true if it declares personal values.
+  bool has_personal() const {
+    return !governance.personal.empty() ||
+           std::ranges::any_of(models, [](const auto& model) { return !model.second.personal.empty(); });
+  }
 };
 
 }  // namespace frazil::server

@@ -30,22 +30,47 @@ enum class Http : unsigned {
   timeout = 504,
 };
 
-/// The reason why a request is refused; what() is one line for the client.
+/// The reason why a request is refused; what() is one line for the client. A part at its begin is plain: it consists of
+/// names in files of the server, types and extents. The rest may quote the request or values computed from it.
 class Refusal : public std::runtime_error {
  public:
-  /// `retry_after_s`: seconds after which too_many may be over; 0: the same request will be refused again.
+  /// No part of the message is plain. `retry_after_s`: seconds after which too_many may be over; 0: the same request
+  /// will be refused again.
   Refusal(Http status, const std::string& message, unsigned retry_after_s = 1)
-      : std::runtime_error(message), status_(status), retry_after_s_(retry_after_s) {}
+      : Refusal(status, message, 0, retry_after_s) {}
+  /// A literal is plain.
+  template <std::size_t kSize>
+  Refusal(Http status, const char (&message)[kSize]) : Refusal(status, message, kSize - 1, 1) {}
+  /// The whole message is plain.
+  static Refusal plain(Http status, const std::string& message, unsigned retry_after_s = 1) {
+    return {status, message, message.size(), retry_after_s};
+  }
+
   Http status() const noexcept { return status_; }
   unsigned retry_after_s() const noexcept { return retry_after_s_; }
+  bool is_plain() const noexcept { return plain_ == std::string_view(what()).size(); }
+  /// Returns the refusal with a plain text before its own.
+  Refusal after(const std::string& place) const {
+    return {status_, place + what(), place.size() + plain_, retry_after_s_};
+  }
+  /// Returns the refusal with the plain part of its message, and the meaning of the status instead of the rest.
+  Refusal without_values() const;
 
  private:
+  Refusal(Http status, const std::string& message, std::size_t plain, unsigned retry_after_s)
+      : std::runtime_error(message), status_(status), plain_(plain), retry_after_s_(retry_after_s) {}
+
   Http status_;
+  std::size_t plain_;  ///< characters at the begin of the message
   unsigned retry_after_s_;
 };
 
 /// Refuses a request. Throws Refusal (bad_request).
 [[noreturn]] inline void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
+template <std::size_t kSize>
+[[noreturn]] void refuse(const char (&message)[kSize]) {
+  throw Refusal(Http::bad_request, message);
+}
 
 class InlineRunSlot;
 
@@ -74,6 +99,7 @@ struct Reply {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
   bool more = false;
+  std::string plain = {};  ///< of an error: the body without what a request may contain; empty: `body` is that
 };
 
 /// Returns a reply with the body {"error": text}.

@@ -301,10 +301,11 @@ void stream_infer(Service& service, const GrpcCall& call, const Done& done) {
 }
 
 /// Wraps `done` to report errors as messages, so that the stream continues after an error.
-Done with_errors_as_messages(const GrpcCall& call, Done done) {
-  return [message = call.message, done = std::move(done)](GrpcReply reply) {
+Done with_errors_as_messages(const Service& service, const GrpcCall& call, Done done) {
+  return [&service, message = call.message, done = std::move(done)](GrpcReply reply) {
     if (reply.code == GrpcCode::ok) return done(std::move(reply));
-    done(message_reply(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
+    const bool hides = !reply.plain.empty() && service.privacy() != nullptr;
+    done(message_reply(proto::write_stream_error(hides ? reply.plain : reply.text, proto::id_of_infer(*message))));
   };
 }
 
@@ -389,7 +390,9 @@ GrpcCode grpc_code_of(Http status) {
 }
 
 GrpcReply reply_of(const Refusal& refusal) {
-  return {.code = grpc_code_of(refusal.status()), .text = refusal.what(), .bytes = {}};
+  GrpcReply reply{.code = grpc_code_of(refusal.status()), .text = refusal.what(), .bytes = {}};
+  if (!refusal.is_plain()) reply.plain = refusal.without_values().what();
+  return reply;
 }
 
 std::vector<Grpc::Listed> Grpc::methods() { return {std::begin(kMethods), std::end(kMethods)}; }
@@ -430,7 +433,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
   try {
     const Method& method = method_of(call.method);
     call.identity = service_.gate().admit(method.rule, call.by());
-    if (method.on_worker == stream_infer) done = with_errors_as_messages(call, std::move(done));
+    if (method.on_worker == stream_infer) done = with_errors_as_messages(service_, call, std::move(done));
   } catch (...) {
     return done(reply_of(refusal_of_exception()));
   }

@@ -37,7 +37,8 @@ struct GrpcReply {
   std::string text;   ///< one line for the client if the code is not ok
   std::string bytes;  ///< the message if the code is ok
   bool compressed = false;
-  bool more = false;  ///< more replies to the same message follow; the stream's next message may run meanwhile
+  std::string plain = {};  ///< the text without what a request may contain; empty: `text` is that
+  bool more = false;       ///< more replies to the same message follow; the stream's next message may run meanwhile
 };
 
 GrpcReply reply_of(const Refusal& refusal);

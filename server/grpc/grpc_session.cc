@@ -365,11 +365,20 @@ void GrpcSession::frame_sent(const nghttp2_frame& frame) {
   nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_NO_ERROR);
 }
 
+/// Writes only names of methods and models that the server knows, if values of requests may be personal.
+void GrpcSession::begin_entry(Stream& stream) const {
+  const CallHead& head = stream.head;
+  if (service_.privacy() == nullptr) return stream.entry.begin("grpc", head.method, head.path, client_.address);
+  const auto methods = Grpc::methods();
+  const bool known = std::ranges::find(methods, head.path, &Grpc::Listed::name) != methods.end();
+  stream.entry.begin("grpc", head.method == "POST" ? "POST" : "*", known ? head.path : "*", client_.address);
+}
+
 /// Called when the headers of a request are complete.
 void GrpcSession::accept(Stream& stream) try {
   const CallHead& head = stream.head;
   stream.open = true;
-  stream.entry.begin("grpc", head.method, head.path, client_.address);
+  begin_entry(stream);
   if (head.bytes > kMaxHeaderBytes) {
     throw Refusal(Http::too_large, "the headers have more than " + std::to_string(kMaxHeaderBytes) + " bytes");
   }
@@ -499,7 +508,11 @@ void GrpcSession::watch(Stream& stream, SharedBytes message) try {
 void GrpcSession::run(Stream& stream) {
   auto message = stream.reader.release();
   stream.entry.received(message->size());
-  if (stream.entry.is_on()) stream.entry.set_model(Grpc::model_in(stream.head.path, *message));
+  if (stream.entry.is_on()) {
+    std::string model = Grpc::model_in(stream.head.path, *message);
+    if (service_.privacy() == nullptr || service_.repository()->has_model(model))
+      stream.entry.set_model(std::move(model));
+  }
   const std::uint64_t number = stream.active.number + 1;
   stream.active = {.caller = std::make_shared<Caller>(), .number = number, .bytes = message->size() + kPrefix};
   grpc_.answer({.method = stream.head.path,
@@ -557,6 +570,7 @@ void GrpcSession::add(Stream& stream, GrpcReply reply) {
 void GrpcSession::finish(Stream& stream, GrpcReply status) {
   if (stream.end) return;
   const bool failed = status.code != GrpcCode::ok;
+  if (!status.plain.empty() && service_.privacy() != nullptr) status.text = std::move(status.plain);
   service_.traffic().answered(Protocol::grpc, static_cast<unsigned>(status.code),
                               failed ? std::string_view(status.text) : std::string_view());
   stream.entry.end(static_cast<unsigned>(status.code));

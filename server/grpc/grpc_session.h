@@ -157,6 +157,7 @@ class GrpcSession {
   void add(Stream& stream, GrpcReply reply);
   void finish(Stream& stream, GrpcReply status);
   void refuse(Stream& stream, const char* http_status);
+  void begin_entry(Stream& stream) const;
   void watch(Stream& stream, SharedBytes message);
   void closed(std::int32_t id);
   bool send_reply(Stream& stream, const std::uint8_t* frame_head, std::size_t size);

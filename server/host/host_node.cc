@@ -69,7 +69,11 @@ Results outputs_of(const YamlNode& node, const HostScope& scope) {
 
 HostNode::HostNode(std::string name, const char* kind, const HostScope& scope, const std::vector<Argument>& arguments,
                    const Results& results)
-    : StepNode(std::move(name)), kind_(kind), pipeline_(scope.pipeline), notify_(scope.notify) {
+    : StepNode(std::move(name)),
+      kind_(kind),
+      pipeline_(scope.pipeline),
+      notify_(scope.notify),
+      hides_details_(scope.hides_details) {
   for (const Argument& argument : arguments) {
     reads_.push_back(argument.value.slot);
     named_reads_.emplace_back(argument.name, argument.value.slot);

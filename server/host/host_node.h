@@ -69,6 +69,7 @@ struct HostScope {
   std::string pipeline;  ///< its name
   NoticeSink notify;     ///< receives reasons of failures that are hidden from callers, one line each
   SandboxLevel least_sandbox = SandboxLevel::none;  ///< least level of steps that run in processes
+  bool hides_details;    ///< details of failures, and what Python functions print, are not shown
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;
@@ -159,8 +160,13 @@ class HostNode : public StepNode {
     step.time = Clock::now() - began;
     flow.note(std::move(step));
   }
-  Refusal named(const Refusal& refusal) const { return {refusal.status(), "node '" + name() + "': " + refusal.what()}; }
-  void log(const std::string& line) const { warn(notify_, model_subject(pipeline_), "node '" + name() + "': " + line); }
+  Refusal named(const Refusal& refusal) const { return refusal.after("node '" + name() + "': "); }
+  /// `details` may contain values of requests.
+  void log(const std::string& details) const {
+    const std::string line =
+        hides_details_ ? "it failed; the details are hidden, as they may contain personal data" : details;
+    warn(notify_, model_subject(pipeline_), "node '" + name() + "': " + line);
+  }
   /// Call in a catch block. Returns the refusal for callers and logs details that they must not see.
   Refusal refusal_for_caller() const {
     try {
@@ -177,6 +183,7 @@ class HostNode : public StepNode {
   const char* kind_;
   const std::string pipeline_;
   const NoticeSink notify_;
+  const bool hides_details_;
   std::vector<Slot> reads_, writes_;
   NodeView::Named named_reads_, named_writes_;
 };

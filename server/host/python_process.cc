@@ -128,7 +128,7 @@ void PythonProcess::spawn(const PythonCommand& command) {
                                    command.file, command.function},
                      .environment = command.environment,
                      .link = link_of_process.get(),
-                     .output = output_of_process.get()};
+                     .output = command.silent ? -1 : output_of_process.get()};
   start.arguments.insert(start.arguments.end(), command.outputs.begin(), command.outputs.end());
   SandboxSpec sandbox = command.sandbox;
   if (sandbox.tmp) {

@@ -206,6 +206,7 @@ std::string declaration_of_pool(const std::string& step, const PythonParts& part
       step + '\n' + parts.command.interpreter + '\n' + parts.command.file + '\n' + parts.command.function;
   for (const std::string& output : parts.command.outputs) (text += '\n') += output;
   for (const std::string& variable : parts.command.environment) (text += '\n') += sha256(variable);
+  if (parts.command.silent) text += "\nsilent";
   text += '\n' + std::to_string(parts.processes) + ' ' + std::to_string(parts.time_out.count()) + '\n';
   text += declaration_of_sandbox(parts.command) + '\n';
   return text + sha256(content) + sha256(written_beside(parts.command.file));
@@ -336,6 +337,7 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
   PythonParts parts;
   parts.command.file = std::filesystem::absolute(std::filesystem::path(scope.folder) / node.at("python").name());
   parts.command.function = node.at("function").name();
+  parts.command.silent = scope.hides_details;
   HostStep step{.content = read_config_file(parts.command.file)};
   node.fields({{"python", kReadElsewhere},
                {"function", kReadElsewhere},

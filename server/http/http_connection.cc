@@ -152,7 +152,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     if (!request_->has_head()) return read(), false;
     message_ = message_of(request_->head());
     message_.certificate = wire_.client();
-    entry_.begin("http", message_.method, message_.path, peer);
+    begin_entry(peer);
     auto admitted = rest_.admit(message_);
     if (!admitted) return refuse(std::move(admitted.error()), true), false;
     if (message_.method == "GET" && !request_->complete()) {
@@ -243,6 +243,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     const auto answered = [held, keep_alive, zip = accepts_gzip(request_->head()),
                            home = std::this_thread::get_id()](Reply reply) {
       const auto& self = held->get();
+      self->hide_details(reply);
       if (zip && !reply.more && reply.type != kEventStream)
         compress_body(reply, self->transport_.options.compress_from);
       if (std::this_thread::get_id() == home) return self->write(std::move(reply), keep_alive);
@@ -290,7 +291,20 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     good&& state_ != State::closed ? written() : close();
   }
 
+  void begin_entry(const std::function<std::string()>& peer) {
+    if (service_.privacy() == nullptr) return entry_.begin("http", message_.method, message_.path, peer);
+    constexpr std::array<std::string_view, 5> kKnown{"GET", "POST", "PUT", "DELETE", "HEAD"};
+    const bool known = std::ranges::find(kKnown, message_.method) != kKnown.end();
+    entry_.begin("http", known ? message_.method : "*", Privacy::path(message_.path, *service_.repository()), peer);
+  }
+
+  /// Replaces the body of an error by one without what the request may contain, if that may be personal.
+  void hide_details(Reply& reply) const {
+    if (!reply.plain.empty() && service_.privacy() != nullptr) reply.body = std::exchange(reply.plain, {});
+  }
+
   void write(Reply reply, bool keep_alive) {
+    hide_details(reply);
     if (reply.more || parts_ != nullptr) return write_part(reply, keep_alive);
     const auto status = static_cast<unsigned>(reply.status);
     entry_.sent(reply.body.size());

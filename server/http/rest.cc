@@ -10,6 +10,7 @@
 #include "server/pipeline/splits.h"
 #include "server/request/infer_message.h"
 #include "server/request/json_tensor.h"
+#include "server/service/erasure.h"
 #include "server/service/shared_outputs.h"
 
 namespace frazil::server {
@@ -124,7 +125,8 @@ class RestAnswer {
         binary_(call.request),
         caller_(call.caller),
         identity_(call.identity),
-        done_(std::move(done)) {}
+        done_(std::move(done)),
+        hides_details_(service.privacy() != nullptr) {}
 
   void part(InferResponse response) {
     shared_.place(response);
@@ -148,7 +150,10 @@ class RestAnswer {
   }
 
  private:
-  void fail(const Refusal& why) { done_(begun_ ? write_error_event(why) : refused(why)); }
+  void fail(const Refusal& why) {
+    if (!begun_) return done_(refused(why));
+    done_(write_error_event(hides_details_ ? why.without_values() : why));
+  }
 
   const Codec& codec_;
   const SharedOutputs shared_;
@@ -157,6 +162,7 @@ class RestAnswer {
   const std::shared_ptr<Caller> caller_;
   const Tenants::Identity identity_;
   const Rest::Done done_;
+  const bool hides_details_;
   bool begun_ = false;  // a part was sent
 };
 
@@ -314,6 +320,29 @@ void Rest::reset(ActiveRequest asked, Done done) const {
 void Rest::load_config(ActiveRequest asked, Done done) const {
   (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
+}
+
+// ---- governance ----
+
+/// Erases a subject on the thread for changes. The body is {"subject": NAME}.
+void Rest::erase(ActiveRequest asked, Done done) const {
+  if (asked.identity.name().empty()) {
+    throw Refusal(Http::forbidden, "erasure is for administrators: configure tenants, one with admin: true");
+  }
+  check_short(asked.message.body);
+  const JsonObject json(asked.message.body);
+  const std::string subject = text_or_nothing(json.root(), "subject");
+  if (subject.empty()) refuse("field \"subject\": expected a text that is not empty");
+  change(asked, std::move(done), [this_ = *this, subject, actor = asked.identity.name()] {
+    const govern::EraseResult erased = erase_subject(this_.service_.options(), subject, actor);
+    JsonText answer;
+    answer.begin_object();
+    answer.member("subject", erased.subject);
+    answer.member("event", erased.event);
+    answer.member("blobs", erased.blobs);
+    answer.end_object();
+    return Reply{.body = answer.take()};
+  });
 }
 
 // ---- places ----

@@ -96,7 +96,8 @@ void write_comparison(JsonText& json, const RequestRecord& record, const NamedAr
   json.begin_object();
   json.member("name", before.first);
   json.member("equal", same_bits(before.second, now.second));
-  if (const auto difference = largest_difference(before.second, now.second)) {
+  if (const auto difference = largest_difference(before.second, now.second);
+      difference && !is_hidden(record, before.first)) {
     json.member("largest_difference", *difference);
   }
   if (tensors) {
@@ -107,7 +108,7 @@ void write_comparison(JsonText& json, const RequestRecord& record, const NamedAr
 }
 
 Reply compared(const RequestRecord& before, const Outcome& now, const PathRecord& path, bool tensors) {
-  RequestRecord again{.number = before.number, .steps = path.steps()};
+  RequestRecord again{.number = before.number, .steps = path.steps(), .labels = before.labels};
   JsonText json;
   json.begin_object();
   json.key("outputs");
@@ -126,6 +127,7 @@ Reply compared(const RequestRecord& before, const Outcome& now, const PathRecord
   }
   json.end_array();
   json.member("equal", equal);
+  hide_personal(again);
   redact(again, before.redacted);
   json.key("path");
   write_record(json, again, tensors);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr Rule kOwnRequestsRule{.access = Access::tenant, .browser = Browser::own_host};
 constexpr Rule kGraphRule{.access = Access::admin, .browser = Browser::own_host};
+constexpr Rule kErasureRule{.access = Access::admin, .browser = Browser::own_write};
 constexpr Rule kReplayRule{.access = Access::tenant, .feature = Feature::replay, .browser = Browser::own_write};
 
 /// Removes and returns the part of a path up to the next '/'.
@@ -75,6 +76,7 @@ std::span<const Rest::Route> Rest::routes() {
       {"POST", "/v2/repository/models/{model}/unload", kControlRule, &Rest::unload},
       {"POST", "/v2/repository/models/{model}/reset", kControlRule, &Rest::reset},
       {"POST", "/v2/repository/config/load", kControlRule, &Rest::load_config},
+      {"POST", "/v2/governance/erase", kErasureRule, &Rest::erase},
       {"GET", "/v2/logging", kTenantRule, at_once::log_settings},
       {"POST", "/v2/logging", kControlRule, at_once::set_log_settings},
       {"GET", "/v2/trace/setting", kTenantRule, at_once::trace_setting},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "server/config/model_config.h"
 #include "server/core/statistics.h"
 #include "server/model/request_counts.h"
+#include "server/request/labels.h"
 #include "server/request/request.h"
 
 namespace frazil::server {
@@ -59,6 +61,11 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual const std::vector<std::string>& labels(std::string_view output) const;
   /// Returns how the model is configured to batch requests and to keep state.
   virtual const ModelConfig& config() const;
+  /// Returns the names of personal values that its own configuration declares; "*": all.
+  virtual const std::vector<std::string>& personal() const { return config().personal; }
+  /// Returns the labels of its values, or null if nothing is personal.
+  std::shared_ptr<const Labels> value_labels() const { return labels_.load(std::memory_order_acquire); }
+  void set_value_labels(std::shared_ptr<const Labels> labels) const { labels_.store(std::move(labels)); }
   /// Returns the batch axis; nullopt if there is none or requests share the value.
   virtual std::optional<std::size_t> batch_axis_of_input(std::size_t) const { return std::nullopt; }
   virtual std::optional<std::size_t> batch_axis_of_output(std::size_t) const { return std::nullopt; }
@@ -82,6 +89,7 @@ class Served : public std::enable_shared_from_this<Served> {
   void count_parts(Call& call) const;
 
   std::string name_, version_;
+  mutable std::atomic<std::shared_ptr<const Labels>> labels_;
   std::shared_ptr<RequestCounts> counts_ = std::make_shared<RequestCounts>();
 };
 

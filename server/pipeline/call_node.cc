@@ -59,7 +59,7 @@ class CallNode : public StepNode {
 
   StepResult result_of(Outcome outcome) const {
     if (!outcome) {
-      return std::unexpected(Refusal(outcome.error().status(), "node '" + name() + "': " + outcome.error().what()));
+      return std::unexpected(outcome.error().after("node '" + name() + "': "));
     }
     std::vector<api::Array> values;
     for (std::size_t i = 0; i < parts_.outputs.size(); ++i) values.push_back(std::move(outcome->outputs[i].second));

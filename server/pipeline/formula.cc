@@ -199,6 +199,22 @@ Formula Formula::parse(std::string_view text, const Find& find) {
 }
 
 bool Formula::is_text() const { return root_->type == Type::text; }
+namespace {
+
+void add_uses(const Formula::Part& part, std::vector<Formula::Use>& uses) {
+  using Kind = Formula::Part::Kind;
+  if (part.kind == Kind::parameter) uses.push_back({.function = {}, .of = part.text});
+  if (part.kind == Kind::reduction) uses.push_back({.function = part.text, .of = part.of, .slot = part.slot});
+  for (const auto& operand : part.operands) add_uses(*operand, uses);
+}
+
+}  // namespace
+
+std::vector<Formula::Use> Formula::uses() const {
+  std::vector<Use> uses;
+  add_uses(*root_, uses);
+  return uses;
+}
 
 const std::vector<BinaryOperator>& binary_operators() {
   using enum BinaryOperator::Group;

@@ -43,6 +43,15 @@ class Formula {
   bool is_text() const;
   const std::string& text() const { return text_; }
 
+  /// A value of a request that the formula uses: a function of a tensor, or a parameter.
+  struct Use {
+    std::string function;  ///< "max"; empty: a parameter
+    std::string of;        ///< name of the tensor or the parameter
+    Slot slot = {};
+  };
+  /// Returns the uses. The extents of tensors are not among them.
+  std::vector<Use> uses() const;
+
   struct Part;
 
  private:

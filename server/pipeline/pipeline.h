@@ -31,6 +31,7 @@ class Pipeline : public Served {
     std::string own_digest;  ///< of the file and its code, without the called models
     std::vector<Use> uses;
     std::shared_ptr<const Holdings> holdings;
+    std::vector<std::string> personal;  ///< see Served::personal()
   };
   /// Throws api::Error (bad_model) if the parts do not fit together.
   Pipeline(const std::string& name, Parts parts)
@@ -46,6 +47,9 @@ class Pipeline : public Served {
     return parts_.deadline_ms ? std::optional(duration_of(*parts_.deadline_ms)) : std::nullopt;
   }
   Clock::duration expected_time() const override { return parts_.block.expected(); }
+  const std::vector<std::string>& personal() const override { return parts_.personal; }
+  /// Returns the values of inputs() in the block.
+  const std::vector<Slot>& input_slots() const { return parts_.input_slots; }
   const Holdings* holdings() const { return parts_.holdings.get(); }
   /// Returns the root block.
   const Block& block() const { return parts_.block; }
@@ -72,9 +76,11 @@ class Pipeline : public Served {
 std::vector<std::string> models_of_pipeline(const std::string& path);
 
 /// Reads a pipeline in the form of docs/reference/pipelines.md. `before` is the replaced pipeline, whose holdings are
-/// taken over, or null. `notify` receives notices about rolled-back arms. Throws api::Error (bad_input) that names
-/// file, line and key for unknown models, unknown values and type mismatches.
+/// taken over, or null. `notify` receives notices about rolled-back arms. `hides_details`: as in HostScope; true for a
+/// pipeline that declares personal values. Throws api::Error (bad_input) that names file, line and key for unknown
+/// models, unknown values and type mismatches.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers, const NoticeSink& notify);
+                                        const Pipeline* before, Workers& workers, const NoticeSink& notify,
+                                        bool hides_details);
 
 }  // namespace frazil::server

@@ -11,6 +11,9 @@
 
 namespace frazil::server {
 
+/// Replaces a value that must not be shown.
+inline constexpr const char* kRedacted = "(redacted)";
+
 /// The path of a request: the steps that ran, the versions used and the reason for each branch. Beyond kMaxSteps,
 /// steps in the middle are dropped. Thread-safe.
 class PathRecord {

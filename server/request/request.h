@@ -100,6 +100,7 @@ struct Call {
   std::shared_ptr<PathRecord> path;      ///< record of the path; may be null
   std::shared_ptr<RequestCost> cost;     ///< pays for the work; null: the called version's ledger does
   std::string trace;                     ///< W3C's traceparent; empty: none
+  std::string record_id;                 ///< id of the request as records show it
   std::string node;                      ///< calling node of a pipeline; empty: a client
   /// Receives parts: answers before the last one with outputs of Served::emitted(). Called in order, before `done`, on
   /// any thread. An exception fails the request. Not called for a caller that has left. Null: only one answer is

@@ -49,12 +49,12 @@ std::map<std::string, std::string> arms_of(const std::vector<PathRecord::Exposur
 
 }  // namespace
 
-void name_arms(Call& call, const Served& target, std::shared_ptr<ExposureLog> log) {
+void name_arms(Call& call, const Served& target, std::shared_ptr<ExposureLog> log, const Privacy* privacy) {
   if (call.path == nullptr) call.path = std::make_shared<PathRecord>(call.arrived);
   call.done = [log = std::move(log), path = call.path, time = std::chrono::system_clock::now(),
-               tenant = call.identity.name(), id = call.request.id, target = target.shared_from_this(),
+               tenant = call.identity.name(), id = call.record_id, target = target.shared_from_this(), privacy,
                arrived = call.arrived, done = std::move(call.done)](Outcome outcome) {
-    const auto exposures = path->exposures();
+    auto exposures = path->exposures();
     if (outcome) outcome->arms = arms_of(exposures);
     if (log != nullptr && !exposures.empty()) {
       const ExposedRequest request{.time = time,
@@ -65,7 +65,11 @@ void name_arms(Call& call, const Served& target, std::shared_ptr<ExposureLog> lo
                                    .id = id,
                                    .status = outcome ? Http::ok : outcome.error().status(),
                                    .duration = Clock::now() - arrived};
-      for (const PathRecord::Exposure& exposure : exposures) log->write(request, exposure);
+      for (PathRecord::Exposure& exposure : exposures) {
+        const bool guessable = privacy != nullptr && !log->has_key() && exposure.key;
+        if (guessable) exposure.key = privacy->commitment("by", *exposure.key);
+        log->write(request, exposure);
+      }
     }
     done(std::move(outcome));
   };

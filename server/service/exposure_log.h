@@ -9,6 +9,7 @@
 #include "server/core/line_file.h"
 #include "server/model/served.h"
 #include "server/request/path_record.h"
+#include "server/service/privacy.h"
 
 namespace frazil::server {
 
@@ -32,6 +33,7 @@ class ExposureLog {
   explicit ExposureLog(Options options);
 
   void write(const ExposedRequest& request, const PathRecord::Exposure& exposure);
+  bool has_key() const { return !key_.empty(); }
   /// As LineFile.
   bool reopen() { return file_.reopen(); }
   std::uint64_t dropped() const { return file_.dropped(); }
@@ -44,7 +46,8 @@ class ExposureLog {
 };
 
 /// Makes the answer to a call name the arms that splits of `target` choose, and `log` record them. Gives the call a
-/// path if it has none. `log` may be null.
-void name_arms(Call& call, const Served& target, std::shared_ptr<ExposureLog> log);
+/// path if it has none. `log` may be null. `privacy`, which outlives the call, hides values of `by` that a log without
+/// a key would make guessable; null: they are not personal.
+void name_arms(Call& call, const Served& target, std::shared_ptr<ExposureLog> log, const Privacy* privacy);
 
 }  // namespace frazil::server

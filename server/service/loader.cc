@@ -424,14 +424,16 @@ class Loader::Updater {
  public:
   /// `anew`: a pipeline to reload in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
-          Workers& workers, const NoticeSink& notify, govern::Governor* governor, govern::PendingEvents* pending)
+          Workers& workers, const NoticeSink& notify, govern::Governor* governor, govern::PendingEvents* pending,
+          bool hides_details)
       : list_(list),
         repository_(std::move(repository)),
         anew_(std::move(anew)),
         workers_(workers),
         notify_(notify),
         governor_(governor),
-        pending_(pending) {}
+        pending_(pending),
+        hides_details_(hides_details) {}
 
   std::shared_ptr<const Repository> run() && {
     for (const Entry& entry : list_) {
@@ -474,7 +476,8 @@ class Loader::Updater {
   void read(const Entry& entry, const Pipeline* before) {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
-    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, notify_);
+    std::shared_ptr<Pipeline> pipeline =
+        read_pipeline(file, entry.name, *repository_, before, workers_, notify_, hides_details_);
     check_policy(*pipeline, before);
     if (before != nullptr) pipeline->continue_counts_of(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
@@ -503,6 +506,7 @@ class Loader::Updater {
   const NoticeSink& notify_;
   govern::Governor* const governor_;      ///< null: none
   govern::PendingEvents* const pending_;  ///< null: events are recorded immediately
+  const bool hides_details_;              ///< see read_pipeline()
   std::set<std::string> begun_, done_;
 };
 
@@ -564,7 +568,9 @@ std::shared_ptr<const Repository> Loader::load_all() const {
     if (!entry.pipeline) loads.load(entry);
   }
   const auto repository =
-      Updater(list, loads.repository(), "", workers_, notify_, source_.governor.get(), loads.pending()).run();
+      Updater(list, loads.repository(), "", workers_, notify_, source_.governor.get(), loads.pending(),
+              config_.has_personal())
+          .run();
   loads.keep();
   for (const Repository::NotReady& one : repository->not_ready()) {
     warn(notify_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
@@ -609,7 +615,9 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, {});
   made.repository =
-      Updater(rest, loads.repository(), "", workers_, notify_, source_.governor.get(), loads.pending()).run();
+      Updater(rest, loads.repository(), "", workers_, notify_, source_.governor.get(), loads.pending(),
+              config.has_personal())
+          .run();
   loads.keep();
   config_ = config;
   *check_ = config.paths.check;
@@ -635,7 +643,9 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, needed);
   auto repository =
-      Updater(rest, loads.repository(), name, workers_, notify_, source_.governor.get(), loads.pending()).run();
+      Updater(rest, loads.repository(), name, workers_, notify_, source_.governor.get(), loads.pending(),
+              config_.has_personal())
+          .run();
   loads.keep();
   return repository;
 }
@@ -655,7 +665,9 @@ std::shared_ptr<const Repository> Loader::with_version(const Repository& from, c
     if (fault.name == name) models = models->with_not_ready(fault);
   }
   drop_unloaded(list, from, {});
-  return Updater(list, std::move(models), "", workers_, notify_, source_.governor.get(), nullptr).run();
+  return Updater(list, std::move(models), "", workers_, notify_, source_.governor.get(), nullptr,
+                 config_.has_personal())
+      .run();
 }
 
 void Loader::forget(const std::set<std::string>& names) const {

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <random>
 
+#include "server/service/privacy.h"
+
 namespace frazil::server {
 namespace {
 
@@ -85,8 +87,6 @@ std::vector<std::string> branches_of(const RequestRecord& record) {
   return branches;
 }
 
-constexpr std::string_view kRedacted = "(redacted)";
-
 bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Returns true if the text contains the name as a whole word.
@@ -116,9 +116,18 @@ void redact(RequestRecord& record, const std::vector<std::string>& list) {
   }
 }
 
+void hide_personal(RequestRecord& record) {
+  if (record.labels == nullptr || !record.labels->any) return;
+  record.redacted.insert(record.redacted.end(), record.labels->values.begin(), record.labels->values.end());
+  hide_values(record.steps, *record.labels);
+}
+
+bool is_hidden(const RequestRecord& record, std::string_view name) {
+  return std::ranges::find(record.redacted, name) != record.redacted.end();
+}
+
 std::string shown_value(const RequestRecord& record, const NamedArray& named) {
-  const bool hidden = std::ranges::find(record.redacted, named.first) != record.redacted.end();
-  return hidden ? std::string(kRedacted) : named.second.str();
+  return is_hidden(record, named.first) ? std::string(kRedacted) : named.second.str();
 }
 
 void PathLog::replace(const PathConfig& config) {

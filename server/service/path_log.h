@@ -12,6 +12,7 @@
 
 #include "server/config/server_config.h"
 #include "server/core/json_text.h"
+#include "server/request/labels.h"
 #include "server/request/path_record.h"
 
 namespace frazil::server {
@@ -32,12 +33,18 @@ struct RequestRecord {
   std::map<std::string, Parameter> parameters;
   std::vector<NamedArray> inputs, outputs;  ///< including the sequence's state; stored only for replays
   std::vector<std::string> redacted;        ///< names of inputs and outputs whose values are hidden
+  std::shared_ptr<const Labels> labels;     ///< of the version; null: nothing is personal
 };
+
+/// Hides what is personal by the labels of the record.
+void hide_personal(RequestRecord& record);
 
 /// Hides the values of inputs and outputs with these names wherever the record is shown, including the reasons of its
 /// steps. The values are kept for replays.
 void redact(RequestRecord& record, const std::vector<std::string>& list);
 
+/// Returns true if the values of an input or output are not shown.
+bool is_hidden(const RequestRecord& record, std::string_view name);
 /// Returns "(redacted)", or a short text for the value.
 std::string shown_value(const RequestRecord& record, const NamedArray& named);
 

@@ -11,7 +11,7 @@ void PathRecorder::record(Call& call, const Served& target) {
   const bool inputs = log_.keeps_inputs();
   auto record = std::make_shared<RequestRecord>();
   record->began_ns = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  record->id = call.request.id;
+  record->id = call.record_id;
   record->tenant = call.identity.name();
   record->trace = call.trace;
   record->parameters = call.request.parameters;
@@ -19,6 +19,7 @@ void PathRecorder::record(Call& call, const Served& target) {
   record->model = target.name();
   record->version = target.version();
   record->digest = target.digest();
+  record->labels = target.value_labels();
   if (call.part) {
     call.part = [record, arrived = call.arrived, part = std::move(call.part)](InferResponse response) {
       if (record->parts++ == 0) record->first_part = Clock::now() - arrived;
@@ -36,6 +37,7 @@ void PathRecorder::record(Call& call, const Served& target) {
       record->outputs = outcome->outputs;
       std::ranges::move(path->state(), std::back_inserter(record->inputs));
     }
+    hide_personal(*record);
     const auto kept = log_.end(record);
     if (const auto to = collector()) to->send(kept);
     done(std::move(outcome));

@@ -5,6 +5,7 @@
 
 #include <frazil/error.h>
 
+#include "server/config/governance_yaml.h"
 #include "server/config/yaml.h"
 #include "server/core/digest.h"
 #include "server/core/port.h"
@@ -156,17 +157,20 @@ class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
   PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
-                 const Holdings* before, NoticeSink notify)
+                 const Holdings* before, NoticeSink notify, bool hides_details)
       : models_(models),
         workers_(workers),
         folder_(std::move(folder)),
         name_(std::move(name)),
         notify_(std::move(notify)),
+        hides_details_(hides_details),
         holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
     Pipeline::Parts parts;
     Scope scope;
+    if (const auto personal = root.find("personal")) parts.personal = read_personal(*personal);
+    hides_details_ |= !parts.personal.empty();
     for (const auto& [name, type] : root.at("inputs").entries()) {
       parts.inputs.push_back(port_of(name, type));
       parts.input_slots.push_back(new_slot(parts.inputs.back().dtype));
@@ -178,6 +182,7 @@ class PipelineReader {
     root.fields({{"inputs", kReadElsewhere},
                  {"steps", kReadElsewhere},
                  {"outputs", kReadElsewhere},
+                 {"personal", kReadElsewhere},
                  {"deadline_ms", [&](const YamlNode& n) { parts.deadline_ms = n.number(0, 1e12); }}});
     for (const auto& [name, known] : named_values(root.at("outputs"), scope)) {
       parts.outputs.push_back(known.type);
@@ -531,7 +536,8 @@ class PipelineReader {
                              .workers = workers_,
                              .holdings = *holdings_,
                              .pipeline = name_,
-                             .notify = notify_});
+                             .notify = notify_,
+                             .hides_details = hides_details_});
     if (!step.content.empty()) code_.insert(*digests_.insert(sha256(step.content)).first);
     return {std::move(step.node), std::move(step.results)};
   }
@@ -540,6 +546,7 @@ class PipelineReader {
   Workers& workers_;
   const std::string folder_, name_;
   const NoticeSink notify_;
+  bool hides_details_;
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
@@ -569,9 +576,10 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 }
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers, const NoticeSink& notify) {
+                                        const Pipeline* before, Workers& workers, const NoticeSink& notify,
+                                        bool hides_details) {
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
-                        before != nullptr ? before->holdings() : nullptr, notify);
+                        before != nullptr ? before->holdings() : nullptr, notify, hides_details);
   Pipeline::Parts parts = reader.read(read_yaml(path));
   const auto digest_with = [file = sha256(read_config_file(path))](const std::set<std::string>& others) {
     std::string content = file;

@@ -1,7 +1,10 @@
 #include "server/service/served_models.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
+
+#include "server/service/label_values.h"
 
 namespace frazil::server {
 namespace {
@@ -40,8 +43,9 @@ void check_control(ModelControl control, ServedModels::Cause cause) {
 
 }  // namespace
 
-ServedModels::ServedModels(const ServiceOptions& options, Workers& workers, StateStore& states)
-    : options_(options), workers_(workers), states_(states) {}
+ServedModels::ServedModels(const ServiceOptions& options, Workers& workers, StateStore& states,
+                           const PersonalNames& personal)
+    : options_(options), workers_(workers), states_(states), personal_(personal) {}
 
 void ServedModels::load_first(Edited edited) {
   const std::scoped_lock lock(loading_);
@@ -151,7 +155,22 @@ std::vector<std::string> ServedModels::reconfigure(const ServerConfig& config) {
   return std::move(made.changed);
 }
 
+/// Labels the versions that have no labels yet. Labels of a version do not change: a version with another configuration
+/// is another object, and pipelines are recreated with the models that they call.
+void ServedModels::label(const Repository& models) {
+  const auto all = models.all();
+  const bool declared = !personal_.personal.empty() ||
+                        std::ranges::any_of(all, [](const auto& served) { return !served->personal().empty(); });
+  has_personal_ = declared;
+  if (!declared) return;
+  for (const auto& served : all) {
+    if (served->value_labels() != nullptr) continue;
+    served->set_value_labels(std::make_shared<const Labels>(labels_of(*served, personal_)));
+  }
+}
+
 void ServedModels::swap_in(std::shared_ptr<const Repository> repository) {
+  label(*repository);
   const std::scoped_lock lock(mutex_);
   repository_.swap(repository);
 }

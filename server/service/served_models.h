@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include <frazil/live.h>
 
+#include "server/request/labels.h"
 #include "server/service/loader.h"
 #include "server/service/service_options.h"
 
@@ -22,7 +24,7 @@ class ServedModels {
  public:
   using Edited = std::function<void(const std::string& model, const api::LiveModel&, const api::Version&)>;
   /// The arguments outlive this object. Other functions may be called after load_first().
-  ServedModels(const ServiceOptions& options, Workers& workers, StateStore& states);
+  ServedModels(const ServiceOptions& options, Workers& workers, StateStore& states, const PersonalNames& personal);
   /// Loads the models. Edits call `edited`, which calls serve_edited() as long as this object can be used. Throws
   /// api::Error for a folder or a model that cannot be served.
   void load_first(Edited edited);
@@ -60,6 +62,8 @@ class ServedModels {
   /// Applies another configuration and returns the models that were reloaded. Throws as Loader::reconfigure(); the
   /// models then stay unchanged.
   std::vector<std::string> reconfigure(const ServerConfig& config);
+  /// Returns true if values are declared to be personal, by the server's configuration, a model's or a pipeline's.
+  bool has_personal() const { return has_personal_.load(std::memory_order_relaxed); }
   /// As Loader.
   std::map<std::pair<std::string, std::string>, Loader::CanaryCounts> canary_counts() const {
     return loader_->canary_counts();
@@ -67,11 +71,14 @@ class ServedModels {
 
  private:
   void swap_in(std::shared_ptr<const Repository> repository);
+  void label(const Repository& models);
   void add_not_loaded(const Repository& models, std::vector<IndexEntry>& index) const;
 
   const ServiceOptions& options_;
   Workers& workers_;
   StateStore& states_;
+  const PersonalNames& personal_;
+  std::atomic<bool> has_personal_ = false;
   std::mutex loading_;        // serialises changes
   mutable std::mutex mutex_;  // guards repository_
   std::shared_ptr<const Repository> repository_;

@@ -56,6 +56,7 @@ Service::Service(ServiceOptions options)
     : options_(with_registry(std::move(options))),
       traffic_(options_.notify),
       config_(options_.config),
+      privacy_(options_.config.governance),
       paths_(options_.config.paths),
       shared_memory_(options_.max_shared_bytes),
       tenants_(options_.config.tenants),
@@ -66,7 +67,7 @@ Service::Service(ServiceOptions options)
   states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify);
   const bool polls = options_.control == ModelControl::poll;
   FolderState before = polls ? state_of_folder(options_.folder) : FolderState();
-  models_ = std::make_unique<ServedModels>(options_, workers_, *states_);
+  models_ = std::make_unique<ServedModels>(options_, workers_, *states_, privacy_.names());
   tether_.emplace(*models_);
   models_->load_first(tether_->caller(&ServedModels::serve_edited));
   if (!polls) return;
@@ -95,12 +96,16 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   const bool is_replay = call.path != nullptr;
   costs_.open(call, *target, is_replay);
   const BusyScope scope(call.cost);
+  const Privacy* const hides = privacy();
+  call.record_id = hides != nullptr ? hides->id(call.request.id) : call.request.id;
+  if (hides != nullptr) call.trace = hides->trace(call.trace);
   if (!is_replay) {
     if (options_.audit != nullptr) audit_request(call, *target, options_.audit);
     paths_.record(call, *target);
     watch(call, *target, options_);
-    if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
+    if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures, hides);
   }
+  if (hides != nullptr) hides->hide_errors(call, *target);
   if (costs_.events().is_due()) change([this] { record_costs(); });
   costs_.settle_at_end(call);
   if (auto why = is_replay ? std::nullopt : costs_.reserve(call, *target)) {
@@ -171,6 +176,8 @@ Service::Reloaded Service::reload_config() try {
 /// Performs everything that may throw first, so that either all changes apply or none.
 Service::Reloaded Service::apply(ServerConfig next) {
   Reloaded reloaded{.left = differences(config_.state, next.state)};
+  if (next.governance != config_.governance) reloaded.left.emplace_back("governance");
+  next.governance = config_.governance;
   const bool other_memory = next.state.memory_bytes != config_.state.memory_bytes;
   const bool other_count = next.state.max_sequences != config_.state.max_sequences;
   next.state = with_limits(config_.state, next.state);

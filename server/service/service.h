@@ -19,6 +19,7 @@
 #include "server/request/shared_memory.h"
 #include "server/service/admission.h"
 #include "server/service/path_recorder.h"
+#include "server/service/privacy.h"
 #include "server/service/repository_poll.h"
 #include "server/service/request_costs.h"
 #include "server/service/served_models.h"
@@ -101,6 +102,8 @@ class Service {
               std::shared_ptr<Caller> caller, Replayed done);
   PathLog& paths() { return paths_.log(); }
   SharedMemory& shared_memory() { return shared_memory_; }
+  /// Returns the rules by which texts of requests leave the server, or null if nothing is personal.
+  const Privacy* privacy() const { return models_->has_personal() ? &privacy_ : nullptr; }
 
   /// Returns the reason if no requests should be sent: the server is ending, or a model of the folder is not ready.
   /// Requests are still answered.
@@ -128,6 +131,7 @@ class Service {
   std::mutex configuring_;  // serialises changes of the configuration
   ServerConfig config_;     // current configuration; guarded by configuring_
   std::atomic<std::uint64_t> reloads_ = 0, failed_reloads_ = 0;
+  const Privacy privacy_;
   PathRecorder paths_;
   SharedMemory shared_memory_;
   Tenants tenants_;

@@ -19,6 +19,7 @@
 namespace frazil::govern {
 class AuditLog;
 class Governor;
+class SubjectKeys;
 }  // namespace frazil::govern
 
 namespace frazil::server {
@@ -50,7 +51,8 @@ struct ServiceOptions {
   std::function<std::uint64_t()> dropped_accesses = [] { return 0; };  ///< as that, of the access log
   std::shared_ptr<govern::Governor> governor;  ///< the policy of all served models; null: everything is permitted
   std::shared_ptr<govern::AuditLog> audit;     ///< receives an event for each request; null: none
-  std::shared_ptr<ExposureLog> exposures;      ///< receives the arms that splits choose; null: none
+  std::shared_ptr<govern::SubjectKeys> subject_keys;  ///< keys of the persons that requests are about; null: none
+  std::shared_ptr<ExposureLog> exposures;             ///< receives the arms that splits choose; null: none
   std::shared_ptr<LogSettings> log = std::make_shared<LogSettings>();  ///< of `notify`; clients may change them
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
   std::shared_ptr<api::Registry> registry;       ///< see Service::registry(); null: one of the service's own

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-NEVER_PRUNED = set("boot shutdown key witness policy load edit publish roll_back erase prune gap repair".split())
+NEVER_PRUNED = set("boot shutdown key witness policy load edit publish roll_back erase hold release prune gap repair".split())
 SLACK_MS = 10000
 TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z")
 
@@ -117,7 +117,7 @@ class Log:
         self.folder, self.findings, self.leaves, self.missing = pathlib.Path(folder), [], [], {}
         self.now, self.former, self.policy, self.policies, self.published = {}, {}, "none", {}, {}
         self.blobs, self.erased, self.ranges, self.dropped = {}, set(), [], 0
-        self.newest, self.running = 0, False
+        self.newest, self.running, self.holds = 0, False, {}
 
     def find(self, text):
         self.findings.append(text)
@@ -215,7 +215,7 @@ class Log:
             raise Violation("its time goes back")
         self.newest = max(self.newest, at)
         for blob in event.get("blobs", []):
-            self.blobs.setdefault(blob, event.get("subject"))
+            self.blobs.setdefault(blob, set()).add(event.get("subject"))
         if kind in ("boot", "shutdown", "repair"):
             before, self.running = self.running, kind == "boot"
             if (kind, before) in (("boot", True), ("shutdown", False)):
@@ -223,7 +223,16 @@ class Log:
         elif kind == "policy":
             self.policies[self.policy], self.policy = at, event["policy"]
         elif kind == "erase":
+            if any(held in (None, event["subject"]) for held in self.holds.values()):
+                raise Violation("it erases a subject that is held")
             self.erased.add(event["subject"])
+        elif kind in ("hold", "release"):
+            if (kind == "hold") == (event["case"] in self.holds):
+                raise Violation(f"a {kind} out of order")
+            if kind == "hold":
+                self.holds[event["case"]] = event.get("subject")
+            else:
+                del self.holds[event["case"]]
         elif kind == "prune":
             if not event["from"] <= event["to"] <= index or NEVER_PRUNED & set(event["dropped"]):
                 raise Violation("a prune that is not allowed")
@@ -265,11 +274,11 @@ class Log:
                 self.find(f"{count} entries of bundle {index} are missing")
         if sum(self.missing.values()) > self.dropped:
             self.find("more entries are missing than removals are declared")
-        for blob, subject in self.blobs.items():
+        for blob, subjects in self.blobs.items():
             path = self.folder / "blobs" / blob[7:9] / blob[9:]
             if path.exists() and "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest() != blob:
                 self.find(f"blob {blob}: its bytes have another digest")
-            elif not path.exists() and subject not in self.erased:
+            elif not path.exists() and not subjects <= self.erased:
                 self.find(f"blob {blob} is missing")
 
     def contains(self, what, size, root):
