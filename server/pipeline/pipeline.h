@@ -55,7 +55,6 @@ class Pipeline : public Served {
   const Block& block() const { return parts_.block; }
   const PipelineGraph& graph() const { return graph_; }
   /// Returns the values of the inputs, by position.
-  const std::vector<Slot>& input_slots() const { return parts_.input_slots; }
   const std::vector<Use>& uses() const { return parts_.uses; }
   /// Returns true if its names still refer to the same versions.
   bool is_up_to_date(const Repository& models) const;
