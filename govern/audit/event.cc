@@ -71,7 +71,7 @@ constexpr MemberRow kRefuse[] = {
 };
 constexpr MemberRow kRegister[] = {
     {"operator", MemberType::text, kMustBeThere, "custom operator or host function"},
-    {"digest", MemberType::digest, kMustBeThere, "digest of the library or program"},
+    {"digest", MemberType::digest, kMayBeAbsent, "digest of the library or program; absent if it is linked in"},
 };
 constexpr MemberRow kConfig[] = {{"change", MemberType::object, kMustBeThere, "difference of the configuration"}};
 constexpr MemberRow kTenant[] = {
@@ -99,7 +99,9 @@ constexpr MemberRow kReplay[] = {
     {"result", MemberType::text, kMustBeThere, "\"equal\", \"different\" or the reason of a refusal"},
 };
 constexpr MemberRow kAdmin[] = {
-    {"action", MemberType::text, kMustBeThere, "\"export\", \"tap\", \"break\", \"reset\", \"view\""}};
+    {"action", MemberType::text, kMustBeThere, "an action of the hook `admin`: \"replay\", \"live_view\", \"load\""},
+    {"tenant", MemberType::text, kMayBeAbsent, "the tenant whose requests are concerned; absent for all"},
+    {"model", MemberType::text, kMayBeAbsent, "the model that is concerned; absent for all"}};
 constexpr MemberRow kErase[] = {{"subject", MemberType::text, kMustBeThere, "identifier whose key was destroyed"}};
 constexpr MemberRow kPrune[] = {
     {"from", MemberType::number, kMustBeThere, "first index of the range"},

@@ -13,8 +13,7 @@ Json file_facts(const api::FileFacts& file, const std::string& digest, const Loa
 Json load_facts(const Json& report, const ServedName& name, const LoadSignature& signature);
 /// `report` is report_of(change.to), `before` that of the model that is changed.
 Json change_facts(const api::Change& change, const Json& report, const Json& before, const ServedName& name);
-Json run_facts(const api::Model& model, const ServedName& name);
-Json dispatch_facts(const api::Dispatch& dispatch);
-Json operator_facts(const api::HostOperator& op);
+Json config_facts(const ConfigQuestion& question);
+Json register_facts(const RegisterQuestion& question, bool serving);
 
 }  // namespace frazil::govern

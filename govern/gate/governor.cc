@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <utility>
 
 #include "govern/base/error.h"
 #include "govern/gate/facts.h"
@@ -9,7 +10,7 @@
 namespace frazil::govern {
 namespace {
 
-constexpr std::size_t kMostKept = 4096;
+constexpr std::size_t kMostBounds = 65'536;
 
 std::int64_t unix_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -30,71 +31,43 @@ std::string rejection_text(const Decision& decision) {
   return fmt::format("rule '{}': {}", decision.rule, decision.reason);
 }
 
+/// Returns whether a refusal of the hook is recorded before it is returned. Requests would wait for the disk; their
+/// refusals are written soon after.
+bool is_durable(Hook hook) { return hook != Hook::run && hook != Hook::dispatch && hook != Hook::external; }
+
+void record(const std::shared_ptr<AuditLog>& audit, Json event) {
+  if (audit != nullptr) audit->append_durable(std::move(event));
+}
+
+void record_soon(const std::shared_ptr<AuditLog>& audit, Json event) {
+  if (audit != nullptr) (void)audit->append(std::move(event));
+}
+
+std::optional<std::int64_t> integer_in(const Json& facts, const char* name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? std::nullopt : std::optional(found->get<std::int64_t>());
+}
+
+Json config_event(const ConfigQuestion& question, bool reversed) {
+  Json change = Json::object();
+  for (const ConfigQuestion::Setting& setting : question.changes) {
+    Json& one = change[setting.path] = Json::object();
+    const auto& [path, before, after] = setting;
+    if (before) one[reversed ? "new" : "old"] = *before;
+    if (after) one[reversed ? "old" : "new"] = *after;
+  }
+  Json event = {{"kind", "config"}, {"change", std::move(change)}};
+  if (!question.user.empty()) event["actor"] = question.user;
+  return event;
+}
+
 }  // namespace
-
-/// Forwards the checks of one model to a governor.
-class ModelPolicy : public api::Policy {
- public:
-  ModelPolicy(std::shared_ptr<Governor> governor, ServedName name)
-      : governor_(std::move(governor)), name_(std::move(name)) {}
-
-  std::optional<std::string> check_file(const api::FileFacts& file) override {
-    const std::string digest = file.digest();
-    const LoadSignature signature = signature_with(file, digest);
-    const auto input = Input::from_json(Hook::file, file_facts(file, digest, signature), "file");
-    return governor_->ask(input, name_.model);
-  }
-  std::optional<std::string> check_load(const api::Model& model) override {
-    const Json report = report_of(model, governor_->report_options());
-    const std::scoped_lock lock(mutex_);
-    const bool has_files = !name_.model.empty();  // otherwise several loads share this object
-    auto reason = governor_->check_report(report, named(model), has_files ? signature_ : LoadSignature());
-    if (reason && has_files && name_.model != model.name())
-      *reason += fmt::format("; it is served as '{}'", name_.model);
-    return reason;
-  }
-  bool loads_changed_models() const override { return false; }
-  std::optional<std::string> check_change(const api::Change& change) override {
-    return governor_->check_change(change, named(change.from));
-  }
-  std::optional<std::string> check_run(const api::Model& model) override {
-    const ServedName name = named(model);
-    return governor_->kept_or_decided(governor_->runs_, name.model + " " + model.digest(), Hook::run, name.model,
-                                      [&] { return run_facts(model, name); });
-  }
-  std::optional<std::string> check_dispatch(const api::Dispatch& dispatch) override {
-    const std::string key = fmt::format("{}/{} {}", dispatch.name, dispatch.version, dispatch.model.digest());
-    return governor_->kept_or_decided(governor_->dispatches_, key, Hook::dispatch, dispatch.name,
-                                      [&] { return dispatch_facts(dispatch); });
-  }
-  std::optional<std::string> check_operator(const api::HostOperator& op) override {
-    return governor_->ask(Input::from_json(Hook::register_code, operator_facts(op), "register"), name_.model);
-  }
-
- private:
-  ServedName named(const api::Model& model) const {
-    return name_.model.empty() ? ServedName{model.name(), name_.version} : name_;
-  }
-  /// Adds a file to what is known of the signature.
-  LoadSignature signature_with(const api::FileFacts& file, const std::string& digest) {
-    const std::scoped_lock lock(mutex_);
-    if (file.kind == api::FileFacts::Kind::external) {
-      signature_.require(file.path, digest);
-    } else {
-      signature_ = signature_of_model(std::string(file.path), digest, governor_->options_.trusted);
-    }
-    return signature_;
-  }
-
-  const std::shared_ptr<Governor> governor_;
-  const ServedName name_;
-  std::mutex mutex_;
-  LoadSignature signature_;  ///< guarded by mutex_
-};
 
 Governor::Governor(GovernorOptions options) : options_(std::move(options)), rules_(options_.policy) {
   check_valid(rules_);
-  record({{"kind", "policy"}, {"policy", rules_->digest()}, {"serial", rules_->serial()}});
+  record(options_.audit, {{"kind", "policy"}, {"policy", rules_->digest()}, {"serial", rules_->serial()}});
+  until_ = rules_->until().value_or(kNoExpiry);
+  edition_ = 1;
 }
 
 void Governor::replace(std::shared_ptr<const Policy> policy) {
@@ -107,87 +80,155 @@ void Governor::replace(std::shared_ptr<const Policy> policy) {
     fail(Code::bad_input, "policy '{}': expected a serial above {}, got {}", policy->name(), rules_->serial(),
          policy->serial());
   }
-  record({{"kind", "policy"}, {"policy", policy->digest()}, {"serial", policy->serial()}});
+  record(options_.audit, {{"kind", "policy"}, {"policy", policy->digest()}, {"serial", policy->serial()}});
   rules_ = std::move(policy);
-  runs_.clear();
-  dispatches_.clear();
+  until_ = rules_->until().value_or(kNoExpiry);
+  ++edition_;
 }
 
-std::shared_ptr<const Policy> Governor::policy() const {
+std::shared_ptr<const Policy> Governor::policy() const { return current().rules; }
+
+Governor::InForce Governor::current() const {
   const std::shared_lock lock(mutex_);
-  return rules_;
+  return {rules_, edition_.load(std::memory_order_relaxed)};
 }
 
-std::shared_ptr<api::Policy> Governor::for_model(ServedName name) {
-  return std::make_shared<ModelPolicy>(shared_from_this(), std::move(name));
+RunForecast Governor::bounds_of(std::string_view digest) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = bounds_.find(digest);
+  return found == bounds_.end() ? RunForecast() : found->second;
 }
 
-void Governor::record(Json event) {
-  if (options_.audit != nullptr) options_.audit->append_durable(std::move(event));
-}
-
-Governor::Verdict Governor::decide(const Policy& rules, const Input& input, std::string_view model) {
-  const Decision decision = rules.decide(input);
-  const std::string_view hook = name_of(input.hook().value_or(Hook::load));
-  if (decision.permits()) {
-    if (decision.would && *decision.would != Cause::permitted && options_.warn) {
-      options_.warn(fmt::format("hook {} of '{}': a rule in mode shadow would refuse it", hook, model));
+Governor::Verdict Governor::decide(const Policy& rules, const Input& input, const About& about) {
+  const Hook hook = input.hook().value();
+  Verdict verdict;
+  if (rules.has_expired(unix_now())) {
+    verdict = {fmt::format("policy '{}' has expired", rules.name()), "default"};
+  } else {
+    const Decision decision = rules.decide(input);
+    if (decision.would && *decision.would != Cause::permitted && decision.permits() && options_.warn) {
+      options_.warn(fmt::format("hook {} of '{}': a rule in mode shadow would refuse it", name_of(hook), about.model));
     }
-    return {std::nullopt, std::string(decision.rule)};
+    if (decision.permits()) return {std::nullopt, std::string(decision.rule)};
+    verdict = {rejection_text(decision), decision.rule.empty() ? "default" : std::string(decision.rule)};
   }
-  Verdict verdict{rejection_text(decision), decision.rule.empty() ? "default" : std::string(decision.rule)};
-  record({{"kind", "refuse"},
-          {"hook", hook},
-          {"rule", verdict.rule},
-          {"policy", rules.digest()},
-          {"reason", *verdict.reason},
-          {"model", model}});
+  Json event = {{"kind", "refuse"},         {"hook", name_of(hook)},     {"rule", verdict.rule},
+                {"policy", rules.digest()}, {"reason", *verdict.reason}, {"model", about.model}};
+  if (!about.tenant.empty()) event["tenant"] = about.tenant;
+  (is_durable(hook) ? record : record_soon)(options_.audit, std::move(event));
   return verdict;
 }
 
-std::optional<std::string> Governor::ask(const Input& input, std::string_view model) {
-  return decide(*policy(), input, model).reason;
+Governor::Rejection Governor::ask(const Input& input, std::string_view model) {
+  return decide(*policy(), input, {.model = model}).reason;
 }
 
-std::optional<std::string> Governor::kept_or_decided(Kept& kept, const std::string& key, Hook hook,
-                                                     std::string_view model, const std::function<Json()>& facts) {
-  {
-    const std::shared_lock lock(mutex_);
-    if (const auto known = kept.find(key); known != kept.end()) return known->second.reason;
+Governor::Rejection Governor::decide_run(const InForce& now, KeptDecisions& kept, const TenantRef& tenant,
+                                         const RunQuestion& question) {
+  const auto& [rules, edition] = now;
+  const bool per_request = rules->reads_request(Hook::run);
+  Input input(Hook::run);
+  fill(input, question, tenant.name, per_request);
+  Verdict verdict = decide(*rules, input, {.model = question.model, .tenant = tenant.name});
+  if (!verdict.reason && !per_request) kept.permit(edition, tenant.number);
+  return std::move(verdict.reason);
+}
+
+Governor::Rejection Governor::decide_dispatch(KeptDecisions& kept, const TenantRef& tenant,
+                                              const DispatchQuestion& question) {
+  const auto [rules, edition] = current();
+  Input input(Hook::dispatch);
+  fill(input, question, tenant.name);
+  Verdict verdict = decide(*rules, input, {.model = question.model, .tenant = tenant.name});
+  if (!verdict.reason && !rules->reads_request(Hook::dispatch)) kept.permit(edition, tenant.number);
+  return std::move(verdict.reason);
+}
+
+Governor::Rejection Governor::check_external(const ExternalQuestion& question, const TenantRef& tenant) {
+  Input input(Hook::external);
+  fill(input, question, tenant.name);
+  return decide(*policy(), input, {.model = question.model, .tenant = tenant.name}).reason;
+}
+
+Governor::Rejection Governor::check_admin(const AdminQuestion& question, bool is_change) {
+  Input input(Hook::admin);
+  fill(input, question);
+  const std::string model = question.model.value_or("");
+  auto verdict = decide(*policy(), input, {.model = model, .tenant = question.user});
+  if (verdict.reason) return std::move(verdict.reason);
+  Json event = {{"kind", "admin"}, {"action", question.action}, {"actor", question.user}};
+  if (question.tenant) event["tenant"] = *question.tenant;
+  if (question.model) event["model"] = *question.model;
+  (is_change ? record : record_soon)(options_.audit, std::move(event));
+  return std::nullopt;
+}
+
+Governor::Rejection Governor::check_config(const ConfigQuestion& question) {
+  const auto input = Input::from_json(Hook::config, config_facts(question), "config");
+  auto verdict = decide(*policy(), input, {.model = "", .tenant = question.user});
+  if (verdict.reason) return std::move(verdict.reason);
+  for (const ConfigQuestion::Tenant& tenant : question.tenants) {
+    record_soon(options_.audit, {{"kind", "tenant"}, {"tenant", tenant.name}, {"action", tenant.action}});
   }
-  const auto rules = policy();
-  const Verdict verdict = decide(*rules, Input::from_json(hook, facts(), name_of(hook)), model);
-  if (rules->reads_request(hook)) return verdict.reason;
-  const std::unique_lock lock(mutex_);
-  if (rules_ == rules && kept.size() < kMostKept) kept.emplace(key, verdict);
-  return verdict.reason;
+  record(options_.audit, config_event(question, false));
+  return std::nullopt;
 }
 
-std::optional<std::string> Governor::record_change(std::string_view kind, const Policy& rules, const Verdict& verdict,
-                                                   const Json& facts) {
+void Governor::not_applied(const ConfigQuestion& question) {
+  Json event = config_event(question, true);
+  event["text"] = "the change before was not applied";
+  record(options_.audit, std::move(event));
+}
+
+Governor::Rejection Governor::check_register(const RegisterQuestion& question) {
+  const auto rules = policy();
+  const bool serving = serving_.load();
+  const auto input = Input::from_json(Hook::register_code, register_facts(question, serving), "register");
+  auto verdict = decide(*rules, input, {.model = ""});
+  if (verdict.reason) return std::move(verdict.reason);
+  if (serving) {
+    constexpr const char* kClosed = "registrations are closed once requests are served";
+    record(options_.audit, {{"kind", "refuse"},
+                            {"hook", name_of(Hook::register_code)},
+                            {"rule", "default"},
+                            {"policy", rules->digest()},
+                            {"reason", kClosed}});
+    return kClosed;
+  }
+  Json event = {{"kind", "register"}, {"operator", question.name}};
+  if (question.digest) event["digest"] = *question.digest;
+  record(options_.audit, std::move(event));
+  return std::nullopt;
+}
+
+Governor::Rejection Governor::record_change(std::string_view kind, const Policy& rules, const Verdict& verdict,
+                                            const Json& facts) {
   if (verdict.reason) return verdict.reason;
+  const Json& report = facts.at("report");
   Json event = {{"kind", kind},
                 {"model", facts.at("model")},
                 {"definition", facts.at("digest")},
                 {"policy", rules.digest()},
                 {"rule", verdict.rule},
-                {"report", facts.at("report").at("digest")}};
+                {"report", report.at("digest")}};
   if (!facts.at("version").get_ref<const std::string&>().empty()) event["version"] = facts.at("version");
   if (const std::string author = facts.value("author", ""); !author.empty()) event["actor"] = author;
   if (kind == "edit") event["parent"] = facts.at("parent");
-  record(std::move(event));
+  record(options_.audit, std::move(event));
+  const std::unique_lock lock(mutex_);
+  if (bounds_.size() >= kMostBounds) bounds_.clear();
+  bounds_[facts.at("digest")] = {integer_in(report, "worst_cost_ns"), integer_in(report, "worst_memory")};
   return std::nullopt;
 }
 
-std::optional<std::string> Governor::check_report(const Json& report, const ServedName& name,
-                                                  const LoadSignature& signature) {
+Governor::Rejection Governor::check_report(const Json& report, const ServedName& name, const LoadSignature& signature) {
   const auto rules = policy();
   const Json facts = load_facts(report, name, signature);
   const auto input = Input::from_json(Hook::load, facts, "load");
-  return record_change("load", *rules, decide(*rules, input, name.model), facts);
+  return record_change("load", *rules, decide(*rules, input, {.model = name.model}), facts);
 }
 
-std::optional<std::string> Governor::check_change(const api::Change& change, ServedName name) {
+Governor::Rejection Governor::check_change(const api::Change& change, ServedName name) {
   const auto rules = policy();
   constexpr Hook kHooksOfKinds[] = {Hook::edit, Hook::publish, Hook::roll_back};
   const Hook hook = kHooksOfKinds[static_cast<std::size_t>(change.kind)];
@@ -195,7 +236,7 @@ std::optional<std::string> Governor::check_change(const api::Change& change, Ser
   const Json facts =
       change_facts(change, report_of(change.to, report_options()), report_of(change.from, report_options()), name);
   const auto input = Input::from_json(hook, facts, name_of(hook));
-  return record_change(name_of(hook), *rules, decide(*rules, input, name.model), facts);
+  return record_change(name_of(hook), *rules, decide(*rules, input, {.model = name.model}), facts);
 }
 
 }  // namespace frazil::govern

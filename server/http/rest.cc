@@ -214,6 +214,10 @@ Service::IncomingRequest Rest::arriving(const Admitted& admitted, const Message&
           .time_left = time_left(service_, *admitted.served_, message, arrived)};
 }
 
+void Rest::check_action(const Admitted& admitted) const {
+  service_.gate().check_action(admitted.route_->rule, admitted.identity_, admitted.names_.model);
+}
+
 void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
                   const Done& done) const {
   const Handler handler = admitted.route_->handler;
@@ -224,6 +228,7 @@ void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Cal
                         .message = message,
                         .caller = std::move(caller),
                         .arrived = arrived};
+    service_.gate().check_action(admitted.route_->rule, asked.identity, asked.names.model);
     if (handler.at_once != nullptr) return done(handler.at_once(service_, asked));
     (this->*handler.later)(std::move(asked), done);
   } catch (...) {
@@ -249,7 +254,8 @@ void Rest::infer(ActiveRequest asked, Done done) const {
     Call call{.request = read_counted(codec, message, *served, asked.identity, asked.arrived),
               .caller = asked.caller,
               .identity = asked.identity,
-              .arrived = asked.arrived};
+              .arrived = asked.arrived,
+              .explicit_version = !asked.names.version.empty()};
     take_shared_inputs(service_, asked.identity, call.request);
     call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {

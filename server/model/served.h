@@ -8,12 +8,19 @@
 #include <frazil/error.h>
 #include <frazil/model.h>
 
+#include "govern/gate/kept_decisions.h"
 #include "server/config/model_config.h"
 #include "server/core/statistics.h"
 #include "server/model/request_counts.h"
 #include "server/request/request.h"
 
 namespace frazil::server {
+
+/// What a policy has permitted for one served version, by tenant.
+struct VersionDecisions {
+  govern::KeptDecisions run;    ///< requests
+  govern::KeptDecisions named;  ///< requests that name the version
+};
 
 /// One version of a servable: an ONNX model or a pipeline, which clients see as a model. Thread-safe.
 class Served : public std::enable_shared_from_this<Served> {
@@ -28,6 +35,7 @@ class Served : public std::enable_shared_from_this<Served> {
   /// Returns the statistics of all requests.
   Statistics& statistics() const { return counts_->all(); }
   RequestCounts& counts() const { return *counts_; }
+  VersionDecisions& decisions() const { return decisions_; }
   /// Continues the counts of `before`, which this version replaces. Call it before publishing the version.
   void continue_counts_of(const Served& before) { counts_ = before.counts_; }
 
@@ -79,6 +87,7 @@ class Served : public std::enable_shared_from_this<Served> {
   void count_parts(Call& call) const;
 
   std::string name_, version_;
+  mutable VersionDecisions decisions_;
   std::shared_ptr<RequestCounts> counts_ = std::make_shared<RequestCounts>();
 };
 

@@ -68,9 +68,11 @@ class Pipeline : public Served {
 std::vector<std::string> models_of_pipeline(const std::string& path);
 
 /// Reads a pipeline in the form of docs/reference/pipelines.md. `before` is the replaced pipeline, whose holdings are
-/// taken over, or null. `notify` receives notices about rolled-back arms. Throws api::Error (bad_input) that names
+/// taken over, or null. `notify` receives notices about rolled-back arms. `governor`: the policy of calls, connections
+/// and programs; null: none. Throws api::Error (bad_input) that names
 /// file, line and key for unknown models, unknown values and type mismatches.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers, const NoticeSink& notify);
+                                        const Pipeline* before, Workers& workers, const NoticeSink& notify,
+                                        std::shared_ptr<govern::Governor> governor = nullptr);
 
 }  // namespace frazil::server

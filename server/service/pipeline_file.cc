@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <frazil/error.h>
 
@@ -18,6 +19,7 @@ namespace {
 using api::Port;
 
 constexpr std::int64_t kMaxIterations = 1'000'000;
+constexpr const char* kPipelineVersion = "1";
 
 using Scope = std::map<std::string, TypedSlot, std::less<>>;
 
@@ -136,12 +138,13 @@ class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
   PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
-                 const Holdings* before, NoticeSink notify)
+                 const Holdings* before, NoticeSink notify, std::shared_ptr<govern::Governor> governor)
       : models_(models),
         workers_(workers),
         folder_(std::move(folder)),
         name_(std::move(name)),
         notify_(std::move(notify)),
+        governor_(std::move(governor)),
         holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
@@ -246,7 +249,11 @@ class PipelineReader {
   Read read_call(const YamlNode& step, const std::string& name, const Scope& scope) {
     const YamlNode model = step.at("model");
     const auto [of, version] = split_name(model.name());
-    CallParts parts{.target = models_.find(of, version)};
+    CallParts parts{.target = models_.find(of, version),
+                    .policy = {.governor = governor_,
+                               .by = by_,
+                               .caller = name_ + "/" + kPipelineVersion,
+                               .explicit_version = !version.empty()}};
     if (parts.target == nullptr) {
       model.fail(models_.why_not_ready(of, version).value_or("there is no model '" + model.name() + "'"));
     }
@@ -332,6 +339,15 @@ class PipelineReader {
     return read;
   }
 
+  /// Reads what runs in a node of a kind, which policies of calls are told about.
+  template <class F>
+  auto in_node(const char* kind, F read) {
+    const char* const outer = std::exchange(by_, kind);
+    auto result = read();
+    by_ = outer;
+    return result;
+  }
+
   /// Reads several blocks with equal result types.
   std::vector<ReadBlock> read_blocks(const YamlNode& list, const std::string& of, const Scope& scope) {
     std::vector<ReadBlock> blocks;
@@ -374,7 +390,7 @@ class PipelineReader {
   Read read_split(const YamlNode& node, const std::string& name, const Scope& scope) {
     SplitParts parts;
     const YamlNode list = node.at("arms");
-    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    std::vector<ReadBlock> blocks = in_node("split", [&] { return read_blocks(list, name, scope); });
     std::vector<Block> bodies = bodies_of(blocks);
     double sum = 0;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
@@ -415,20 +431,22 @@ class PipelineReader {
   }
 
   Read read_fallback(const YamlNode& list, const std::string& name, const Scope& scope) {
-    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    std::vector<ReadBlock> blocks = in_node("fallback", [&] { return read_blocks(list, name, scope); });
     Results results = results_of(blocks);
     return {fallback_node(name, bodies_of(blocks), slots_of(results)), std::move(results)};
   }
 
   Read read_race(const YamlNode& list, const std::string& name, const Scope& scope) {
-    std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(list, name, scope); });
+    std::vector<ReadBlock> blocks =
+        in_node("race", [&] { return emissions_.in_dropped([&] { return read_blocks(list, name, scope); }); });
     Results results = results_of(blocks);
     return {race_node(name, bodies_of(blocks), slots_of(results), workers_), std::move(results)};
   }
 
   Read read_ensemble(const YamlNode& node, const std::string& name, const Scope& scope) {
     EnsembleParts parts{.blocks = {}, .least = 1, .mean = false};
-    std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(node.at("blocks"), name, scope); });
+    std::vector<ReadBlock> blocks = in_node(
+        "ensemble", [&] { return emissions_.in_dropped([&] { return read_blocks(node.at("blocks"), name, scope); }); });
     node.fields({{"blocks", kReadElsewhere},
                  {"least", [&](const YamlNode& n) { parts.least = n.whole(1, blocks.size()); }},
                  {"combine", [&](const YamlNode& n) {
@@ -492,7 +510,8 @@ class PipelineReader {
 
   Read read_shadow(const YamlNode& node, const std::string& name, const Scope& scope) {
     const double share = node.at("share").number(0, 1);
-    ReadBlock read = emissions_.in_dropped([&] { return read_block(node, name, name, scope); });
+    ReadBlock read =
+        in_node("shadow", [&] { return emissions_.in_dropped([&] { return read_block(node, name, name, scope); }); });
     return {shadow_node(name, share, std::move(read.block), workers_), {}};
   }
 
@@ -505,7 +524,8 @@ class PipelineReader {
                              .workers = workers_,
                              .holdings = *holdings_,
                              .pipeline = name_,
-                             .notify = notify_});
+                             .notify = notify_,
+                             .governor = governor_});
     if (!step.content.empty()) digests_.insert(sha256(step.content));
     return {std::move(step.node), std::move(step.results)};
   }
@@ -514,6 +534,8 @@ class PipelineReader {
   Workers& workers_;
   const std::string folder_, name_;
   const NoticeSink notify_;
+  const std::shared_ptr<govern::Governor> governor_;
+  const char* by_ = "call";  // see CallPolicy
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
@@ -543,9 +565,10 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 }
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers, const NoticeSink& notify) {
+                                        const Pipeline* before, Workers& workers, const NoticeSink& notify,
+                                        std::shared_ptr<govern::Governor> governor) {
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
-                        before != nullptr ? before->holdings() : nullptr, notify);
+                        before != nullptr ? before->holdings() : nullptr, notify, std::move(governor));
   Pipeline::Parts parts = reader.read(read_yaml(path));
   std::string content = sha256(read_config_file(path));
   for (const std::string& digest : reader.digests()) (content += '\n') += digest;

@@ -5,6 +5,7 @@
 #include "server/config/config_yaml.h"
 #include "server/pipeline/pipeline.h"
 #include "server/service/request_audit.h"
+#include "server/service/request_policy.h"
 
 namespace frazil::server {
 namespace {
@@ -50,7 +51,7 @@ Service::Service(ServiceOptions options)
       paths_(options_.config.paths),
       shared_memory_(options_.max_shared_bytes),
       tenants_(options_.config.tenants),
-      gate_(tenants_, options_.config.network.with(options_.network)),
+      gate_(tenants_, options_.config.network.with(options_.network), options_.governor),
       admission_(options_.workers, options_.max_waiting),
       workers_(options_.workers) {
   states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify);
@@ -87,6 +88,12 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
     paths_.record(call, *target);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
   }
+  if (options_.governor != nullptr) {
+    if (auto why = refusal_by_policy(call, *target, *options_.governor)) {
+      target->counts().add_unread(call.identity, call.arrived, *why);
+      return call.done(std::unexpected(std::move(*why)));
+    }
+  }
   target->infer(std::move(call));
 }
 
@@ -114,6 +121,7 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   call.request.parameters = before->parameters;
   for (const auto& [name, value] : change.parameters) call.request.parameters[name] = value;
   call.request.choices = change.choices;
+  call.explicit_version = !change.version.empty();
   if (!other) {
     for (const PathRecord::Step& step : before->steps) {
       if (step.kind == "split") call.request.choices.emplace(step.node, step.taken);
