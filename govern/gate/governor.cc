@@ -1,6 +1,5 @@
 #include "govern/gate/governor.h"
 
-#include <chrono>
 #include <mutex>
 #include <utility>
 
@@ -12,13 +11,15 @@ namespace {
 
 constexpr std::size_t kMostBounds = 65'536;
 
-std::int64_t unix_now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+/// Returns a number that no governor of the process has used, so that kept permits of one never hold for another.
+std::uint32_t next_edition() {
+  static std::atomic<std::uint32_t> last = 0;
+  return ++last;
 }
 
-void check_valid(const std::shared_ptr<const Policy>& rules) {
+void check_valid(const std::shared_ptr<const Policy>& rules, std::int64_t now) {
   if (rules == nullptr) fail(Code::bad_input, "there is no policy");
-  if (rules->has_expired(unix_now())) fail(Code::bad_input, "policy '{}' has expired", rules->name());
+  if (rules->has_expired(now)) fail(Code::bad_input, "policy '{}' has expired", rules->name());
 }
 
 /// Returns what the caller of a rejected action sees.
@@ -64,14 +65,14 @@ Json config_event(const ConfigQuestion& question, bool reversed) {
 }  // namespace
 
 Governor::Governor(GovernorOptions options) : options_(std::move(options)), rules_(options_.policy) {
-  check_valid(rules_);
+  check_valid(rules_, options_.now());
   record(options_.audit, {{"kind", "policy"}, {"policy", rules_->digest()}, {"serial", rules_->serial()}});
   until_ = rules_->until().value_or(kNoExpiry);
-  edition_ = 1;
+  edition_ = next_edition();
 }
 
 void Governor::replace(std::shared_ptr<const Policy> policy) {
-  check_valid(policy);
+  check_valid(policy, options_.now());
   const std::unique_lock lock(mutex_);
   if (policy->name() != rules_->name()) {
     fail(Code::bad_input, "policy '{}': expected one of the name '{}'", policy->name(), rules_->name());
@@ -83,7 +84,7 @@ void Governor::replace(std::shared_ptr<const Policy> policy) {
   record(options_.audit, {{"kind", "policy"}, {"policy", policy->digest()}, {"serial", policy->serial()}});
   rules_ = std::move(policy);
   until_ = rules_->until().value_or(kNoExpiry);
-  ++edition_;
+  edition_ = next_edition();
 }
 
 std::shared_ptr<const Policy> Governor::policy() const { return current().rules; }
@@ -102,7 +103,7 @@ RunForecast Governor::bounds_of(std::string_view digest) const {
 Governor::Verdict Governor::decide(const Policy& rules, const Input& input, const About& about) {
   const Hook hook = input.hook().value();
   Verdict verdict;
-  if (rules.has_expired(unix_now())) {
+  if (rules.has_expired(options_.now())) {
     verdict = {fmt::format("policy '{}' has expired", rules.name()), "default"};
   } else {
     const Decision decision = rules.decide(input);

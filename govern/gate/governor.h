@@ -37,6 +37,7 @@ struct GovernorOptions {
   std::shared_ptr<AuditLog> audit = {};                  ///< null: decisions are not recorded
   std::map<std::string, api::ExtentRange> extents = {};  ///< ranges that reports assume; see ReportOptions
   std::function<void(std::string_view)> warn = {};       ///< receives what shadow rules would have refused
+  std::int64_t (*now)() = [] { return std::int64_t{std::time(nullptr)}; };  ///< seconds since 1970; must be fast
 };
 
 /// The place where hook `run` is asked for a model.
@@ -77,11 +78,12 @@ class Governor : public std::enable_shared_from_this<Governor> {
   /// policy has another name, a serial that is not higher, or has expired.
   void replace(std::shared_ptr<const Policy> policy);
   std::shared_ptr<const Policy> policy() const;
-  /// Returns the number of the present edition of the policy, from 1; 0 if the policy has expired. Takes no lock.
+  /// Returns the number of the present edition of the policy, unique in the process; 0 if the policy has expired. Takes
+  /// no lock.
   std::uint32_t in_force() const noexcept {
     const std::uint32_t edition = edition_.load(std::memory_order_acquire);
     const std::int64_t until = until_.load(std::memory_order_relaxed);
-    return until != kNoExpiry && std::time(nullptr) >= until ? 0 : edition;
+    return until != kNoExpiry && options_.now() >= until ? 0 : edition;
   }
 
   /// Returns a policy for LoadOptions::policy of one load, which knows the served name and carries the signature of the

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "server/config/peer_yaml.h"
+#include "server/config/settings.h"
 #include "server/config/yaml.h"
 #include "server/core/digest.h"
 #include "server/core/url_parts.h"
@@ -328,6 +329,7 @@ ServerConfig config_from(const YamlNode& root) {
                {"network", [&](const YamlNode& x) { config.network = read_network(x); }},
                {"state", [&](const YamlNode& x) { config.state = read_state(x); }},
                {"paths", [&](const YamlNode& x) { config.paths = read_paths(x); }}});
+  config.settings = settings_of(root);
   return config;
 }
 

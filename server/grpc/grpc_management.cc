@@ -138,7 +138,7 @@ std::string trace_setting_response(Service& service, const Tenants::Identity& id
   if (!asked.settings.empty()) {
     check_may_change(service, identity, "trace_settings");
     if (!asked.model.empty()) refuse("model_name: the trace settings of a model are those of the server");
-    change_trace_settings(service.paths(), asked.settings);
+    change_trace_settings(service.paths(), asked.settings, service.options().governor, identity.name());
   }
   std::string bytes;
   pbf_writer to(bytes);

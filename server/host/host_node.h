@@ -15,9 +15,11 @@
 #include <frazil/array.h>
 #include <frazil/model.h>
 
+#include "server/access/governed.h"
 #include "server/config/yaml.h"
 #include "server/core/notice.h"
 #include "server/core/workers.h"
+#include "server/net/external_gate.h"
 #include "server/pipeline/holdings.h"
 #include "server/pipeline/node.h"
 
@@ -67,6 +69,7 @@ struct HostScope {
   Holdings& holdings;
   std::string pipeline;  ///< its name
   NoticeSink notify;     ///< receives reasons of failures that are hidden from callers, one line each
+  std::shared_ptr<govern::Governor> governor = {};  ///< asked for connections and programs; null: none
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;

@@ -317,7 +317,8 @@ void Rest::reset(ActiveRequest asked, Done done) const {
 
 void Rest::load_config(ActiveRequest asked, Done done) const {
   (void)change_parameters_of(asked.message.body);
-  change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
+  change(asked, std::move(done),
+         [this_ = *this, user = asked.identity.name()] { return reloaded_json(this_.service_.reload_config(user)); });
 }
 
 // ---- places ----

@@ -4,6 +4,7 @@
 
 #include "server/config/config_yaml.h"
 #include "server/pipeline/pipeline.h"
+#include "server/service/config_policy.h"
 #include "server/service/request_audit.h"
 #include "server/service/request_policy.h"
 
@@ -48,18 +49,20 @@ Service::Service(ServiceOptions options)
     : options_(with_registry(std::move(options))),
       traffic_(options_.notify),
       config_(options_.config),
-      paths_(options_.config.paths),
+      paths_(options_.config.paths, options_.governor),
       shared_memory_(options_.max_shared_bytes),
       tenants_(options_.config.tenants),
       gate_(tenants_, options_.config.network.with(options_.network), options_.governor),
       admission_(options_.workers, options_.max_waiting),
       workers_(options_.workers) {
-  states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify);
+  PermittedChange first(options_.governor, config_question({}, options_.config, ""));
+  states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify, options_.governor);
   const bool polls = options_.control == ModelControl::poll;
   FolderState before = polls ? state_of_folder(options_.folder) : FolderState();
   models_ = std::make_unique<ServedModels>(options_, workers_, *states_);
   tether_.emplace(*models_);
   models_->load_first(tether_->caller(&ServedModels::serve_edited));
+  first.done();
   if (!polls) return;
   poll_ = std::make_unique<RepositoryPoll>(
       RepositoryPoll::Options{.folder = options_.folder,
@@ -132,13 +135,16 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   infer(target, std::move(call));
 }
 
-Service::Reloaded Service::reload_config() try {
+Service::Reloaded Service::reload_config(const std::string& user) try {
   const std::scoped_lock lock(configuring_);
   if (options_.config_file.empty()) {
     throw Refusal(Http::bad_request,
                   "there is no configuration to read again: the server was started without --config");
   }
-  Reloaded reloaded = apply(read_server_config(options_.config_file));
+  ServerConfig next = read_server_config(options_.config_file);
+  PermittedChange change(options_.governor, config_question(config_, next, user));
+  Reloaded reloaded = apply(std::move(next));
+  change.done();
   ++reloads_;
   inform(options_.notify, "config",
          options_.config_file + " was read again: changed " + listed(reloaded.changed) +
@@ -156,7 +162,7 @@ Service::Reloaded Service::apply(ServerConfig next) {
   const bool other_count = next.state.max_sequences != config_.state.max_sequences;
   next.state = with_limits(config_.state, next.state);
   const bool other_collector = next.paths.otlp != config_.paths.otlp || next.paths.otlp_tls != config_.paths.otlp_tls;
-  std::shared_ptr<Otlp> collector = other_collector ? PathRecorder::collector_of(next.paths) : nullptr;
+  std::shared_ptr<Otlp> collector = other_collector ? paths_.collector_of(next.paths) : nullptr;
   for (const std::string& model : models_->reconfigure(next)) reloaded.changed.push_back("models." + model);
   if (next.tenants != config_.tenants) {
     tenants_.replace(next.tenants);
