@@ -186,6 +186,13 @@ void forbid_core_dumps() {
   throw api::Error(api::Code::unsupported, "core dumps cannot be turned off, which governance.personal needs");
 }
 
+/// Makes the service. A policy that refuses the configuration is an error of the input.
+std::unique_ptr<server::Service> service_of(server::ServiceOptions options) try {
+  return std::make_unique<server::Service>(std::move(options));
+} catch (const server::Refusal& refusal) {
+  throw api::Error(api::Code::bad_input, refusal.what());
+}
+
 int serve(const ServeOptions& options) {
   server::ServiceOptions of_service = options.service;
   of_service.config_file = options.config;
@@ -216,12 +223,15 @@ int serve(const ServeOptions& options) {
   of_service.audit = audit_log_of(options);
   AuditEnd audit_end(of_service.audit);
   of_service.governor = governor_of(options, of_service);
-  server::Service service(std::move(of_service));
-  restore_budgets(service, options);
+  const std::shared_ptr<govern::Governor> governor = of_service.governor;
+  if (governor != nullptr) api::install_policy(std::make_shared<govern::RegistrationPolicy>(governor));
+  const std::unique_ptr<server::Service> service = service_of(std::move(of_service));
+  restore_budgets(*service, options);
+  if (governor != nullptr) governor->begin_serving();
   server::ServerOptions of_server = options.server;
   of_server.notify = notify;
   of_server.access = &access;
-  server::serve(service, of_server, [&](const server::Ports& ports) {
+  server::serve(*service, of_server, [&](const server::Ports& ports) {
     const auto also = [](const char* name, const std::string& path) {
       return path.empty() ? "" : fmt::format(" {}={}", name, path);
     };

@@ -89,7 +89,7 @@ constexpr MemberRow kDecide[] = {
 };
 constexpr MemberRow kRegister[] = {
     {"operator", MemberType::text, kMustBeThere, "custom operator or host function"},
-    {"digest", MemberType::digest, kMustBeThere, "digest of the library or program"},
+    {"digest", MemberType::digest, kMayBeAbsent, "digest of the library or program; absent if it is linked in"},
 };
 constexpr MemberRow kConfig[] = {{"change", MemberType::object, kMustBeThere, "difference of the configuration"}};
 constexpr MemberRow kTenant[] = {
@@ -127,7 +127,9 @@ constexpr MemberRow kReplay[] = {
     {"result", MemberType::text, kMustBeThere, "\"equal\", \"different\" or the reason of a refusal"},
 };
 constexpr MemberRow kAdmin[] = {
-    {"action", MemberType::text, kMustBeThere, "\"export\", \"tap\", \"break\", \"reset\", \"view\""}};
+    {"action", MemberType::text, kMustBeThere, "an action of the hook `admin`: \"replay\", \"live_view\", \"load\""},
+    {"tenant", MemberType::text, kMayBeAbsent, "the tenant whose requests are concerned; absent for all"},
+    {"model", MemberType::text, kMayBeAbsent, "the model that is concerned; absent for all"}};
 constexpr MemberRow kAlarm[] = {
     {"check", MemberType::text, kMustBeThere,
      "\"path\": a request did what the report of its definition does not allow"},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include <frazil/host_operator.h>
 #include <frazil/live.h>
 
 #include "govern/report/report.h"
@@ -158,21 +157,25 @@ Json change_facts(const api::Change& change, const Json& report, const Json& bef
   return facts;
 }
 
-Json run_facts(const api::Model& model, const ServedName& name) {
-  return {{"tenant", ""}, {"model", name.model}, {"version", name.version}, {"digest", model.digest()}};
+Json config_facts(const ConfigQuestion& question) {
+  Json changes = Json::array();
+  for (const ConfigQuestion::Setting& setting : question.changes) {
+    Json& change = changes.emplace_back(Json{{"path", setting.path}});
+    if (setting.before) change["old"] = *setting.before;
+    if (setting.after) change["new"] = *setting.after;
+  }
+  return {{"user", question.user},
+          {"changes", std::move(changes)},
+          {"lowered",
+           {{"redaction", question.lowered_redaction},
+            {"sampling", question.lowered_sampling},
+            {"witness", question.lowered_witness}}}};
 }
 
-Json dispatch_facts(const api::Dispatch& dispatch) {
-  return {{"by", "call"},
-          {"caller", ""},
-          {"model", dispatch.name},
-          {"version", std::to_string(dispatch.version)},
-          {"digest", dispatch.model.digest()},
-          {"tenant", ""}};
-}
-
-Json operator_facts(const api::HostOperator& op) {
-  return {{"kind", "operator"}, {"name", op.domain + "." + op.name}, {"phase", "start"}};
+Json register_facts(const RegisterQuestion& question, bool serving) {
+  Json facts = {{"kind", question.kind}, {"name", question.name}, {"phase", serving ? "serving" : "start"}};
+  if (question.digest) facts["digest"] = *question.digest;
+  return facts;
 }
 
 }  // namespace frazil::govern

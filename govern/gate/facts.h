@@ -15,8 +15,7 @@ Json load_facts(const Json& report, const ServedName& name, const LoadSignature&
 Json change_facts(const api::Change& change, const Json& report, const Json& before, const ServedName& name);
 /// As that, for a pipeline. Its nodes and weights are not compared: these fields are absent.
 Json change_facts(const Json& report, const Json& before, const ServedName& name);
-Json run_facts(const api::Model& model, const ServedName& name);
-Json dispatch_facts(const api::Dispatch& dispatch);
-Json operator_facts(const api::HostOperator& op);
+Json config_facts(const ConfigQuestion& question);
+Json register_facts(const RegisterQuestion& question, bool serving);
 
 }  // namespace frazil::govern

@@ -1,7 +1,7 @@
 #include "govern/gate/governor.h"
 
-#include <filesystem>
 #include <mutex>
+#include <utility>
 
 #include "govern/base/error.h"
 #include "govern/gate/facts.h"
@@ -9,7 +9,13 @@
 namespace frazil::govern {
 namespace {
 
-constexpr std::size_t kMostKept = 4096;
+constexpr std::size_t kMostBounds = 65'536;
+
+/// Returns a number that no governor of the process has used, so that kept permits of one never hold for another.
+std::uint32_t next_edition() {
+  static std::atomic<std::uint32_t> last = 0;
+  return ++last;
+}
 
 Json policy_event(const Policy& policy, Json more) {
   more.update({{"kind", "policy"}, {"policy", policy.digest()}, {"serial", policy.serial()}});
@@ -26,101 +32,49 @@ std::string rejection_text(const Decision& decision) {
   return fmt::format("rule '{}': {}", decision.rule, decision.reason);
 }
 
+/// Returns whether a refusal of the hook is recorded before it is returned. Requests would wait for the disk; their
+/// refusals are written soon after.
+bool is_durable(Hook hook) { return hook != Hook::run && hook != Hook::dispatch && hook != Hook::external; }
+
+void record(const std::shared_ptr<AuditLog>& audit, Json event) {
+  if (audit != nullptr) audit->append_durable(std::move(event));
+}
+
+void record_soon(const std::shared_ptr<AuditLog>& audit, Json event) {
+  if (audit != nullptr) (void)audit->append(std::move(event));
+}
+
+std::optional<std::int64_t> integer_in(const Json& facts, const char* name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? std::nullopt : std::optional(found->get<std::int64_t>());
+}
+
+Json config_event(const ConfigQuestion& question, bool reversed) {
+  Json change = Json::object();
+  for (const ConfigQuestion::Setting& setting : question.changes) {
+    Json& one = change[setting.path] = Json::object();
+    const auto& [path, before, after] = setting;
+    if (before) one[reversed ? "new" : "old"] = *before;
+    if (after) one[reversed ? "old" : "new"] = *after;
+  }
+  Json event = {{"kind", "config"}, {"change", std::move(change)}};
+  if (!question.user.empty()) event["actor"] = question.user;
+  return event;
+}
+
 }  // namespace
-
-/// Forwards the checks of one model to a governor.
-class ModelPolicy : public api::Policy {
- public:
-  ModelPolicy(std::shared_ptr<Governor> governor, ServedName name, LoadContext context)
-      : governor_(std::move(governor)), name_(std::move(name)), context_(std::move(context)) {}
-
-  std::optional<std::string> check_file(const api::FileFacts& file) override {
-    const std::string digest = file.digest();
-    const LoadSignature signature = signature_with(file, digest);
-    const auto input = Input::from_json(Hook::file, file_facts(file, digest, signature), "file");
-    return governor_->ask(input, name_.model);
-  }
-  std::optional<std::string> check_load(const api::Model& model) override {
-    const Json report = report_of(model, governor_->report_options());
-    const std::scoped_lock lock(mutex_);
-    const bool has_files = !name_.model.empty();  // otherwise several loads share this object
-    const LoadSignature signature = has_files ? signature_ : LoadSignature();
-    auto reason = check_loaded(model, report, signature);
-    context_ = {};
-    if (reason && has_files && name_.model != model.name())
-      *reason += fmt::format("; it is served as '{}'", name_.model);
-    return reason;
-  }
-  bool loads_changed_models() const override { return false; }
-  std::optional<std::string> check_change(const api::Change& change) override {
-    return governor_->check_change(change, named(change.from));
-  }
-  std::optional<std::string> check_run(const api::Model& model) override {
-    const ServedName name = named(model);
-    return governor_->kept_or_decided(governor_->runs_, name.model + " " + model.digest(), Hook::run, name.model,
-                                      [&] { return run_facts(model, name); });
-  }
-  std::optional<std::string> check_dispatch(const api::Dispatch& dispatch) override {
-    const std::string key = fmt::format("{}/{} {}", dispatch.name, dispatch.version, dispatch.model.digest());
-    return governor_->kept_or_decided(governor_->dispatches_, key, Hook::dispatch, dispatch.name,
-                                      [&] { return dispatch_facts(dispatch); });
-  }
-  std::optional<std::string> check_operator(const api::HostOperator& op) override {
-    return governor_->ask(Input::from_json(Hook::register_code, operator_facts(op), "register"), name_.model);
-  }
-
- private:
-  /// Decides hook `load`, and hook `publish` if another definition is replaced. Requires the lock.
-  std::optional<std::string> check_loaded(const api::Model& model, const Json& report, const LoadSignature& signature) {
-    const ServedName name = named(model);
-    Json facts = load_facts(report, name, signature);
-    PendingEvents* const pending = context_.pending.get();
-    if (!context_.replaces || context_.replaces->digest() == model.digest()) {
-      return governor_->check_action({Hook::load, report, std::move(facts), {}, pending});
-    }
-    if (auto reason = governor_->ask(Input::from_json(Hook::load, facts, "load"), name.model)) return reason;
-    const api::Change change{
-        .kind = api::Change::Kind::publish, .from = *context_.replaces, .to = model, .note = nullptr, .version = 0};
-    facts = change_facts(change, report, report_of(change.from, governor_->report_options()), name);
-    facts["signature"] = signature.facts();
-    if (signature.valid) facts["author"] = signature.signer;
-    return governor_->check_action({Hook::publish, report, std::move(facts), files_, pending});
-  }
-  ServedName named(const api::Model& model) const {
-    return name_.model.empty() ? ServedName{model.name(), name_.version} : name_;
-  }
-  /// Adds a file to what is known of the signature.
-  LoadSignature signature_with(const api::FileFacts& file, const std::string& digest) {
-    const std::scoped_lock lock(mutex_);
-    if (file.kind == api::FileFacts::Kind::external) {
-      signature_.require(file.path, digest);
-      files_[std::string(file.path)] = digest;
-    } else {
-      files_[std::filesystem::path(file.path).filename().string()] = digest;
-      signature_ = signature_of_model(std::string(file.path), digest, governor_->options_.trusted);
-    }
-    return signature_;
-  }
-
-  const std::shared_ptr<Governor> governor_;
-  const ServedName name_;
-  std::mutex mutex_;
-  LoadSignature signature_;                   ///< guarded by mutex_
-  std::map<std::string, std::string> files_;  ///< digests by name; guarded by mutex_
-  LoadContext context_;                       ///< until the load is decided; guarded by mutex_
-};
 
 Governor::Governor(GovernorOptions options)
     : options_(std::move(options)), decisions_(options_.audit), rules_(options_.policy) {
   if (rules_ == nullptr) fail(Code::bad_input, "there is no policy");
   if (const auto reason = expiry_of(*rules_)) fail(Code::bad_input, "{}", *reason);
-  record(policy_event(*rules_, options_.policy_event));
+  record(options_.audit, policy_event(*rules_, options_.policy_event));
+  until_ = rules_->until().value_or(kNoExpiry);
+  edition_ = next_edition();
 }
 
-std::int64_t Governor::now() const { return options_.now ? options_.now() : moment_now(); }
-
 std::optional<std::string> Governor::expiry_of(const Policy& rules) const {
-  if (!rules.until() || !rules.has_expired(now())) return std::nullopt;
+  if (!rules.until() || !rules.has_expired(options_.now())) return std::nullopt;
   return fmt::format("policy '{}' has expired", rules.name());
 }
 
@@ -140,79 +94,150 @@ void Governor::replace(std::shared_ptr<const Policy> policy, Json event) {
   if (policy == nullptr) fail(Code::bad_input, "there is no policy");
   const std::unique_lock changing(changing_);
   check_replacement(*policy);
-  record(policy_event(*policy, std::move(event)));
+  record(options_.audit, policy_event(*policy, std::move(event)));
   const std::unique_lock lock(mutex_);
   rules_ = std::move(policy);
-  runs_.clear();
-  dispatches_.clear();
+  until_ = rules_->until().value_or(kNoExpiry);
+  edition_ = next_edition();
 }
 
-std::shared_ptr<const Policy> Governor::policy() const {
+std::shared_ptr<const Policy> Governor::policy() const { return current().rules; }
+
+Governor::InForce Governor::current() const {
   const std::shared_lock lock(mutex_);
-  return rules_;
+  return {rules_, edition_.load(std::memory_order_relaxed)};
 }
 
-std::shared_ptr<api::Policy> Governor::for_model(ServedName name, LoadContext context) {
-  return std::make_shared<ModelPolicy>(shared_from_this(), std::move(name), std::move(context));
+RunForecast Governor::bounds_of(std::string_view digest) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = bounds_.find(digest);
+  return found == bounds_.end() ? RunForecast() : found->second;
 }
 
-void Governor::record(Json event) {
-  if (options_.audit != nullptr) options_.audit->append_durable(std::move(event));
-}
-
-Governor::Verdict Governor::decide(const Policy& rules, const Input& input, std::string_view model, const Json& about) {
-  const Decision decision = rules.decide(input);
-  const std::string_view hook = name_of(input.hook().value_or(Hook::load));
-  const auto expired = expiry_of(rules);
-  if (decision.permits() && !expired) {
-    if (decision.would && *decision.would != Cause::permitted && options_.warn) {
-      options_.warn(fmt::format("hook {} of '{}': a rule in mode shadow would refuse it", hook, model));
+Governor::Verdict Governor::decide(const Policy& rules, const Input& input, const About& about) {
+  const Hook hook = input.hook().value();
+  Verdict verdict;
+  if (auto expired = expiry_of(rules)) {
+    verdict = {std::move(expired), "default"};
+  } else {
+    const Decision decision = rules.decide(input);
+    if (decision.would && *decision.would != Cause::permitted && decision.permits() && options_.warn) {
+      options_.warn(fmt::format("hook {} of '{}': a rule in mode shadow would refuse it", name_of(hook), about.model));
     }
-    return {std::nullopt, std::string(decision.rule)};
+    if (decision.permits()) return {std::nullopt, std::string(decision.rule)};
+    verdict = {rejection_text(decision), decision.rule.empty() ? "default" : std::string(decision.rule)};
   }
-  const bool by_rule = !expired && !decision.rule.empty();
-  Verdict verdict{expired ? *expired : rejection_text(decision), by_rule ? std::string(decision.rule) : "default"};
-  Json event = about;
-  event.update({{"kind", "refuse"},
-                {"hook", hook},
-                {"rule", verdict.rule},
-                {"policy", rules.digest()},
-                {"reason", *verdict.reason},
-                {"model", model}});
+  Json event = {{"kind", "refuse"},         {"hook", name_of(hook)},     {"rule", verdict.rule},
+                {"policy", rules.digest()}, {"reason", *verdict.reason}, {"model", about.model}};
+  if (!about.tenant.empty()) event["tenant"] = about.tenant;
+  if (!about.approvals.empty()) event["approvals"] = about.approvals;
   refer_to_decision(event, decisions_.keep(input));
-  record(std::move(event));
+  (is_durable(hook) ? record : record_soon)(options_.audit, std::move(event));
   return verdict;
 }
 
-std::optional<std::string> Governor::ask(const Input& input, std::string_view model) {
+Governor::Rejection Governor::ask(const Input& input, std::string_view model) {
   const std::shared_lock changing(changing_);
   const auto rules = policy();
-  const Verdict verdict = decide(*rules, input, model);
+  Verdict verdict = decide(*rules, input, {.model = model});
   if (!verdict.reason) decisions_.keep_permitted(input, rules->digest(), verdict.rule, model);
-  return verdict.reason;
+  return std::move(verdict.reason);
 }
 
-std::optional<std::string> Governor::kept_or_decided(Kept& kept, const std::string& key, Hook hook,
-                                                     std::string_view model, const std::function<Json()>& facts) {
-  {
-    const std::shared_lock lock(mutex_);
-    const auto known = kept.find(key);
-    if (known != kept.end() && !expiry_of(*rules_)) return known->second.reason;
+/// Keeps the input of a permit of requests, once for an edition and a tenant.
+void Governor::note_permit(const InForce& now, KeptDecisions& kept, const TenantRef& tenant, const Input& input,
+                           const Verdict& verdict, std::string_view model) {
+  if (kept.is_noted(now.edition, tenant.number)) return;
+  decisions_.keep_permitted(input, now.rules->digest(), verdict.rule, model);
+  kept.note(now.edition, tenant.number);
+}
+
+Governor::Rejection Governor::decide_run(const InForce& now, KeptDecisions& kept, const TenantRef& tenant,
+                                         const RunQuestion& question) {
+  const auto& [rules, edition] = now;
+  const bool per_request = rules->reads_request(Hook::run);
+  Input input(Hook::run);
+  fill(input, question, tenant.name, per_request);
+  Verdict verdict = decide(*rules, input, {.model = question.model, .tenant = tenant.name});
+  if (verdict.reason) return std::move(verdict.reason);
+  note_permit(now, kept, tenant, input, verdict, question.model);
+  if (!per_request) kept.permit(edition, tenant.number);
+  return std::nullopt;
+}
+
+Governor::Rejection Governor::decide_dispatch(KeptDecisions& kept, const TenantRef& tenant,
+                                              const DispatchQuestion& question) {
+  const InForce now = current();
+  Input input(Hook::dispatch);
+  fill(input, question, tenant.name);
+  Verdict verdict = decide(*now.rules, input, {.model = question.model, .tenant = tenant.name});
+  if (verdict.reason) return std::move(verdict.reason);
+  note_permit(now, kept, tenant, input, verdict, question.model);
+  if (!now.rules->reads_request(Hook::dispatch)) kept.permit(now.edition, tenant.number);
+  return std::nullopt;
+}
+
+Governor::Rejection Governor::check_external(const ExternalQuestion& question, const TenantRef& tenant) {
+  Input input(Hook::external);
+  fill(input, question, tenant.name);
+  return decide(*policy(), input, {.model = question.model, .tenant = tenant.name}).reason;
+}
+
+Governor::Rejection Governor::check_admin(const AdminQuestion& question, bool is_change) {
+  Input input(Hook::admin);
+  fill(input, question);
+  const std::string model = question.model.value_or("");
+  auto verdict = decide(*policy(), input, {.model = model, .tenant = question.user});
+  if (verdict.reason) return std::move(verdict.reason);
+  Json event = {{"kind", "admin"}, {"action", question.action}, {"actor", question.user}};
+  if (question.tenant) event["tenant"] = *question.tenant;
+  if (question.model) event["model"] = *question.model;
+  (is_change ? record : record_soon)(options_.audit, std::move(event));
+  return std::nullopt;
+}
+
+Governor::Rejection Governor::check_config(const ConfigQuestion& question) {
+  const auto input = Input::from_json(Hook::config, config_facts(question), "config");
+  auto verdict = decide(*policy(), input, {.model = "", .tenant = question.user});
+  if (verdict.reason) return std::move(verdict.reason);
+  for (const ConfigQuestion::Tenant& tenant : question.tenants) {
+    record_soon(options_.audit, {{"kind", "tenant"}, {"tenant", tenant.name}, {"action", tenant.action}});
   }
+  record(options_.audit, config_event(question, false));
+  return std::nullopt;
+}
+
+void Governor::not_applied(const ConfigQuestion& question) {
+  Json event = config_event(question, true);
+  event["text"] = "the change before was not applied";
+  record(options_.audit, std::move(event));
+}
+
+Governor::Rejection Governor::check_register(const RegisterQuestion& question) {
   const auto rules = policy();
-  const Input input = Input::from_json(hook, facts(), name_of(hook));
-  const Verdict verdict = decide(*rules, input, model);
-  if (!verdict.reason) decisions_.keep_permitted(input, rules->digest(), verdict.rule, model);
-  if (rules->reads_request(hook)) return verdict.reason;
-  const std::unique_lock lock(mutex_);
-  if (rules_ == rules && kept.size() < kMostKept) kept.emplace(key, verdict);
-  return verdict.reason;
+  const bool serving = serving_.load();
+  const auto input = Input::from_json(Hook::register_code, register_facts(question, serving), "register");
+  auto verdict = decide(*rules, input, {.model = ""});
+  if (verdict.reason) return std::move(verdict.reason);
+  if (serving) {
+    constexpr const char* kClosed = "registrations are closed once requests are served";
+    record(options_.audit, {{"kind", "refuse"},
+                            {"hook", name_of(Hook::register_code)},
+                            {"rule", "default"},
+                            {"policy", rules->digest()},
+                            {"reason", kClosed}});
+    return kClosed;
+  }
+  Json event = {{"kind", "register"}, {"operator", question.name}};
+  if (question.digest) event["digest"] = *question.digest;
+  record(options_.audit, std::move(event));
+  return std::nullopt;
 }
 
 void Governor::record_change(const Policy& rules, const Verdict& verdict, const Action& action,
                              const ChangeProof& proof) {
   const auto append = [&](Json event) {
-    action.pending == nullptr ? record(std::move(event)) : action.pending->add(std::move(event));
+    action.pending == nullptr ? record(options_.audit, std::move(event)) : action.pending->add(std::move(event));
   };
   for (const Json& event : proof.events) append(event);
   const Json& facts = action.facts;
@@ -227,6 +252,10 @@ void Governor::record_change(const Policy& rules, const Verdict& verdict, const 
   refer_to_decision(event, verdict.decision);
   append(std::move(event));
   accepted_.add(action.report, facts.at("model"), facts.at("version"));
+  const Json& report = facts.at("report");
+  const std::unique_lock lock(mutex_);
+  if (bounds_.size() >= kMostBounds) bounds_.clear();
+  bounds_[facts.at("digest")] = {integer_in(report, "worst_cost_ns"), integer_in(report, "worst_memory")};
 }
 
 /// Without evidence nothing is known of signatures, so that rules that read it deny.
@@ -245,21 +274,20 @@ ChangeProof Governor::add_proof(Action& action, const Policy& rules) const {
   return proof;
 }
 
-std::optional<std::string> Governor::check_action(Action action) {
+Governor::Rejection Governor::check_action(Action action) {
   const std::shared_lock changing(changing_);
   const auto rules = policy();
   const ChangeProof proof = add_proof(action, *rules);
   const auto input = Input::from_json(action.hook, action.facts, name_of(action.hook));
   const std::string model = action.facts.at("model");
-  Verdict verdict =
-      decide(*rules, input, model, proof.about.empty() ? Json::object() : Json{{"approvals", proof.about}});
-  if (verdict.reason) return verdict.reason;
+  Verdict verdict = decide(*rules, input, {.model = model, .approvals = proof.about});
+  if (verdict.reason) return std::move(verdict.reason);
   verdict.decision = decisions_.keep(input);
   record_change(*rules, verdict, action, proof);
   return std::nullopt;
 }
 
-std::optional<std::string> Governor::check_pipeline(const Json& report, const ServedName& name, const Json* before,
+Governor::Rejection Governor::check_pipeline(const Json& report, const ServedName& name, const Json* before,
                                                     PendingEvents* pending) {
   Json facts = load_facts(report, name, {});
   if (before == nullptr) {
@@ -269,7 +297,7 @@ std::optional<std::string> Governor::check_pipeline(const Json& report, const Se
   return check_action({Hook::publish, report, change_facts(report, *before, name), {}, pending});
 }
 
-std::optional<std::string> Governor::check_change(const api::Change& change, ServedName name) {
+Governor::Rejection Governor::check_change(const api::Change& change, ServedName name) {
   constexpr Hook kHooksOfKinds[] = {Hook::edit, Hook::publish, Hook::roll_back};
   if (change.version != 0) name.version = std::to_string(change.version);
   const Json report = report_of(change.to, report_options());
@@ -290,7 +318,7 @@ void Governor::record_pending(PendingEvents& pending) {
     if (event.value("policy", digest) == digest) continue;
     fail(Code::bad_input, "the policy was replaced while the models were loaded: load them again");
   }
-  for (Json& event : std::exchange(pending.events_, {})) record(std::move(event));
+  for (Json& event : std::exchange(pending.events_, {})) record(options_.audit, std::move(event));
 }
 
 }  // namespace frazil::govern

@@ -86,9 +86,13 @@ struct Parts {
                             {"removed_nodes", integer(), "number of nodes removed"},
                             {"weights_changed", boolean(), "whether a weight differs"}}};
 
-  const RecordType forecast = {"forecast",
-                               {{"cost_ns", integer(), "predicted cost in nanoseconds of the machine"},
-                                {"memory", integer(), "predicted memory in bytes"}}};
+  const RecordType forecast = {
+      "forecast",
+      {{"cost_ns", integer(),
+        "predicted nanoseconds: the mean worker time of earlier requests of the version; "
+        "before the first, the bound of the report; absent without either",
+        kOptional},
+       {"memory", integer(), "the bound of the report in bytes; absent if it is unbounded", kOptional}}};
 
   const RecordType change = {"change",
                              {{"path", text(kPath), "the setting: `models.bert.batching.delay_ms`"},
@@ -148,13 +152,13 @@ RecordType register_record() {
           {{"kind", text(64), "`operator`, `host_function` or `program`"},
            {"name", text(kName), "the operator or function: `my.domain.Score`"},
            {"digest", text(kDigest), "the digest of the library or program; absent if it is linked in", kOptional},
-           {"phase", text(16), "`start`, or `serving` once requests are served"}}};
+           {"phase", text(16), "`start`, or `serving` once requests are served, when every registration is refused"}}};
 }
 
 RecordType dispatch_record() {
   return {"dispatch",
           {{"by", text(16), "`client`, `call`, `split`, `fallback`, `race`, `ensemble` or `shadow`"},
-           {"caller", text(kName), "the calling model as `NAME/VERSION`; empty for a client"},
+           {"caller", text(kName), "the calling model or pipeline as `NAME/VERSION`; empty for a client"},
            {"model", text(kName), "the called model"},
            {"version", text(64), "the version that would run"},
            {"digest", text(kDigest), "the digest of its definition"},
@@ -166,13 +170,16 @@ RecordType external_record() {
   return {"external",
           {{"kind", text(32), "`http`, `redis` or `code`"},
            {"host", text(kName), "the host as configured; empty for code"},
-           {"address", text(64), "the resolved address that would be connected; empty for code"},
+           {"address", text(64),
+            "the resolved address that is connected, that of the proxy if there is one; empty for code"},
            {"port", integer(), "the port; 0 for code"},
            {"path", text(kPath), "the path of the URL, or the program's file"},
-           {"digest", text(kDigest), "the digest of the program's files; absent for hosts", kOptional},
+           {"digest", text(kDigest),
+            "the SHA-256 of the output of `sha256sum *.py` in the program's folder; absent for hosts", kOptional},
            {"sandbox", text(32), "`none`, `limits`, `no-network` or `isolated`: the level that was reached"},
-           {"model", text(kName), "the pipeline that asks"},
-           {"tenant", text(kName), "the tenant, by its credential; empty without tenants"}}};
+           {"model", text(kName),
+            "the pipeline that asks; empty for the server itself: stored states, a collector of spans"},
+           {"tenant", text(kName), "the tenant of the request; empty without one, and for code"}}};
 }
 
 RecordType run_record() {
@@ -193,15 +200,18 @@ RecordType run_record() {
 RecordType config_record() {
   const Parts& p = parts();
   return {"config",
-          {{"user", text(kName), "the identity that asks; empty for the file at start"},
+          {{"user", text(kName), "the tenant that asks; empty at the start and for SIGHUP"},
            {"changes", list_of(p.change_type, 1024), "every setting that differs"},
-           {"lowered", record_of(p.lowered), "protections that the change reduces"}}};
+           {"lowered", record_of(p.lowered),
+            "protections that the change reduces; at the start, compared with the defaults"}}};
 }
 
 RecordType admin_record() {
   return {"admin",
-          {{"action", text(64), "`replay`, `live_view`, `tap`, `breakpoint`, `reset`, `erase` or `export_audit`"},
-           {"user", text(kName), "the identity that asks"},
+          {{"action", text(64),
+            "`replay`, `view_paths`, `live_view`, `view_graph`, `tap` (values of tensors), `load`, `unload`, `reset`, "
+            "`reload_config`, `log_settings`, `trace_settings` or `shared_memory`"},
+           {"user", text(kName), "the tenant that asks; empty without tenants"},
            {"tenant", text(kName), "the tenant whose data is concerned; absent for all", kOptional},
            {"model", text(kName), "the model that is concerned; absent for all", kOptional}}};
 }
@@ -251,9 +261,12 @@ hooks --markdown` prints this page from the table that the language uses (`gover
 
 A bound such as `string<=256` counts bytes, those of lists and maps count elements. An input beyond a bound is denied: the policy could not decide.
 The worst-case cost of a rule follows from the bounds; a rule over the hook's budget is refused when the policy is read. A unit is about 10 ns.
-`frazil serve --policy` and `Governor` (C++, govern/gate/governor.h) ask `file`, `load`, `edit`, `publish`, `roll_back`, `register`, `dispatch` and `run`. They do not fill
-`approvals`, `within_envelope`, `caller`, `explicit_version`, and the fields of `run` that are marked `per request`: a rule that reads one of these
-cannot decide, and denies. The other hooks are asked by programs that fill an input themselves (`Governor::ask`).
+`frazil serve --policy` asks every hook. `Governor` (C++, govern/gate/governor.h) is what programs ask. `approvals` and `within_envelope` are not filled yet:
+a rule that reads one of these cannot decide, and denies. A run of the library outside of a server is asked without the fields of `run` that are marked
+`per request`, and without a tenant.
+
+A request asks `run` once, for the version that answers the client; a pipeline does not ask it again for its steps. What the version runs asks `dispatch`:
+steps of pipelines, and nodes `frazil.Call` of graphs, whose check is made when the node runs. A rejected arm of a `fallback` is a failed arm.
 
 `has(FIELD)` returns whether an optional field is present; reading an absent field is an error, which denies. Decisions of rules that read no field
 marked `per request` can be kept.

@@ -6,6 +6,8 @@
 #include <boost/asio/ip/address.hpp>
 #include <unistd.h>
 
+#include "server/access/governed.h"
+
 namespace frazil::server {
 namespace {
 
@@ -92,7 +94,10 @@ bool names_this_server(std::string_view host, std::span<const std::string> names
   return !no_address || std::ranges::any_of(names, [&](const std::string& own) { return lower(own) == name; });
 }
 
-Gate::Gate(const Tenants& tenants, const NetworkConfig& network) : tenants_(tenants) { replace(network); }
+Gate::Gate(const Tenants& tenants, const NetworkConfig& network, std::shared_ptr<govern::Governor> governor)
+    : tenants_(tenants), governor_(std::move(governor)) {
+  replace(network);
+}
 
 Tenants::Identity Gate::admit(const Rule& rule, const Credentials& by) const {
   if (rule.access == Access::nobody) forbid("no rule allows this request");
@@ -105,6 +110,26 @@ Tenants::Identity Gate::admit(const Rule& rule, const Credentials& by) const {
   }
   if (rule.access == Access::admin) identity.check_admin();
   return identity;
+}
+
+void Gate::check_action(const Rule& rule, const Tenants::Identity& identity, std::string_view model) const {
+  if (governor_ == nullptr || rule.action.empty()) return;
+  govern::AdminQuestion question{.action = std::string(rule.action), .user = identity.name()};
+  if (!identity.is_admin()) question.tenant = identity.name();
+  if (!model.empty()) question.model = std::string(model);
+  std::optional<std::string> reason;
+  try {
+    reason = governor_->check_admin(question, rule.browser == Browser::own_write);
+  } catch (const std::exception&) {
+    throw Refusal(Http::unavailable, "the policy could not be asked, or the action could not be recorded");
+  }
+  if (reason) throw refused_by_policy("action '" + question.action + "'", *reason);
+}
+
+bool Gate::check_tensors(const Tenants::Identity& identity, std::string_view model) const {
+  if (!shows_tensors()) return false;
+  check_action({.access = Access::tenant, .browser = Browser::own_host, .action = "tap"}, identity, model);
+  return true;
 }
 
 bool Gate::is_on(Feature feature) const {

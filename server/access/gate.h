@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "govern/gate/governor.h"
 #include "server/access/tenants.h"
 #include "server/config/server_config.h"
 
@@ -38,6 +39,7 @@ struct Rule {
   Access access = Access::nobody;
   Feature feature = Feature::none;
   Browser browser = Browser::own_write;
+  std::string_view action = {};  ///< of hook `admin`, which is asked after admission; empty: the hook is not asked
 };
 
 // The rules that protocols share.
@@ -46,9 +48,11 @@ inline constexpr Rule kTenantRule{.access = Access::tenant, .browser = Browser::
 inline constexpr Rule kModelRule{.access = Access::model, .browser = Browser::any_page};
 inline constexpr Rule kInferRule{.access = Access::model, .browser = Browser::own_page};
 inline constexpr Rule kSharedMemoryRule{
-    .access = Access::tenant, .feature = Feature::client_shm, .browser = Browser::own_write};
-inline constexpr Rule kControlRule{
-    .access = Access::admin, .feature = Feature::model_control, .browser = Browser::own_write};
+    .access = Access::tenant, .feature = Feature::client_shm, .browser = Browser::own_write, .action = "shared_memory"};
+/// Returns the rule of a route that changes what is shared.
+constexpr Rule control_rule(std::string_view action) {
+  return {.access = Access::admin, .feature = Feature::model_control, .browser = Browser::own_write, .action = action};
+}
 
 /// The headers that the gate reads. The texts are valid while the request is being read.
 struct Credentials {
@@ -62,12 +66,19 @@ struct Credentials {
 /// The single place that authorises requests, for all protocols, ports and sockets. Thread-safe.
 class Gate {
  public:
-  /// `tenants` outlives the gate.
-  Gate(const Tenants& tenants, const NetworkConfig& network);
+  /// `tenants` outlives the gate. `governor`: the policy; null: none.
+  Gate(const Tenants& tenants, const NetworkConfig& network, std::shared_ptr<govern::Governor> governor = nullptr);
 
   /// Returns the caller. Throws Refusal: unauthorized for an unknown caller, forbidden for a rule that is not met. For
   /// Access::model, the caller must also call Identity::check() with the model's name.
   Tenants::Identity admit(const Rule& rule, const Credentials& by) const;
+  /// Asks hook `admin` for the action of a rule, once for an admitted request. `model`: that the request names; empty:
+  /// all. Throws Refusal (forbidden). The action is recorded, and that of a route that changes something is on disk
+  /// when this returns.
+  void check_action(const Rule& rule, const Tenants::Identity& identity, std::string_view model) const;
+  /// As check_action(), for values of tensors. Returns whether answers contain them: see shows_tensors().
+  bool check_tensors(const Tenants::Identity& identity, std::string_view model) const;
+  govern::Governor* governor() const { return governor_.get(); }
   bool is_on(Feature feature) const;
   /// Throws Refusal (forbidden), which says how to turn it on, unless a feature is on.
   void check_on(Feature feature) const;
@@ -80,6 +91,7 @@ class Gate {
   std::shared_ptr<const NetworkConfig> network() const;
 
   const Tenants& tenants_;
+  const std::shared_ptr<govern::Governor> governor_;
   mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<const NetworkConfig> network_;
 };

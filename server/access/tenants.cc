@@ -31,6 +31,14 @@ struct Usage {
   }
 };
 
+/// Returns the number of a tenant's name, from 1. Names are never forgotten.
+std::uint32_t number_of_tenant(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::uint32_t> numbers;
+  const std::scoped_lock lock(mutex);
+  return numbers.emplace(name, numbers.size() + 1).first->second;
+}
+
 std::string expect_digest(const Tenant& tenant, const std::string& key) {
   if (auto sum = digest_of_key(key)) return std::move(*sum);
   throw api::Error(api::Code::bad_input,
@@ -42,6 +50,7 @@ std::string expect_digest(const Tenant& tenant, const std::string& key) {
 struct Tenants::Account {
   Tenant tenant;
   std::shared_ptr<Usage> usage;
+  std::uint32_t number = 0;
 
   /// Returns the refusal of a request beside `others` running ones. `taken` is the number of tokens to remove.
   std::optional<Refusal> refusal(std::uint64_t others, double taken) const {
@@ -85,6 +94,8 @@ const std::string& Tenants::Identity::name() const {
   static const std::string nobody;
   return account_ == nullptr ? nobody : account_->tenant.name;
 }
+
+std::uint32_t Tenants::Identity::number() const { return account_ == nullptr ? 0 : account_->number; }
 
 bool Tenants::Identity::may_use(std::string_view model) const {
   if (account_ == nullptr || account_->tenant.models.empty()) return true;
@@ -132,7 +143,9 @@ void Tenants::replace(const std::vector<Tenant>& tenants) {
   for (const Tenant& tenant : tenants) {
     const auto old = std::ranges::find(before->accounts, tenant.name, [](const auto& a) { return a->tenant.name; });
     auto account = std::make_shared<const Account>(
-        Account{.tenant = tenant, .usage = old != before->accounts.end() ? (*old)->usage : std::make_shared<Usage>()});
+        Account{.tenant = tenant,
+                .usage = old != before->accounts.end() ? (*old)->usage : std::make_shared<Usage>(),
+                .number = number_of_tenant(tenant.name)});
     for (const std::string& key : tenant.keys) next->by_key.emplace(expect_digest(tenant, key), account);
     for (const std::string& name : tenant.certificates) next->by_certificate.emplace(name, account);
     next->accounts.push_back(std::move(account));

@@ -38,6 +38,8 @@ class Tenants {
 
     /// Returns the tenant's name; empty without tenants.
     const std::string& name() const;
+    /// Returns a number that is equal for equal names, for the life of the process; 0 without tenants.
+    std::uint32_t number() const;
     /// Returns true for a tenant with `admin: true`, or any caller without tenants. It may see and change shared data.
     bool is_admin() const;
     bool may_use(std::string_view model) const;

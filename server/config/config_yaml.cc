@@ -7,6 +7,7 @@
 #include "server/config/budget_yaml.h"
 #include "server/config/governance_yaml.h"
 #include "server/config/peer_yaml.h"
+#include "server/config/settings.h"
 #include "server/config/yaml.h"
 #include "server/core/digest.h"
 #include "server/core/url_parts.h"
@@ -337,6 +338,7 @@ ServerConfig config_from(const YamlNode& root) {
   if (!config.tenants.empty() && config.governance.budget) {
     governance->at("budget").fail("is for callers without a tenant: give each tenant a budget");
   }
+  config.settings = settings_of(root);
   return config;
 }
 

@@ -94,12 +94,14 @@ struct NetworkConfig {
 };
 
 struct ServerConfig {
+  using Settings = std::map<std::string, std::string>;
   std::map<std::string, ModelConfig> models;  ///< override config.pbtxt
   NetworkConfig network;
   std::vector<Tenant> tenants;
   StateConfig state;
   PathConfig paths;
   GovernanceConfig governance;
+  Settings settings;  ///< values of the file as JSON by path, without secrets: see settings_of()
 
   /// Returns true if it declares personal values.
   bool has_personal() const {

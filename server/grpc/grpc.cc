@@ -258,6 +258,7 @@ std::shared_ptr<const Served> target_of(const Service& service, const GrpcCall& 
 /// Reads a request and runs its model. Throws Refusal.
 void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Served>& served, const Form& form,
          const Done& done) {
+  const bool explicit_version = !proto::model_of_infer(*call.message).version.empty();
   if (call.caller->disconnected()) throw Refusal(Http::cancelled, "the caller has disconnected");
   const auto begun = Clock::now();
   proto::InferMessage message = proto::read_infer(*call.message, call.message);
@@ -274,7 +275,8 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
              .identity = call.identity,
              .arrived = call.arrived,
              .deadline = call.deadline,
-             .trace = call.trace};
+             .trace = call.trace,
+             .explicit_version = explicit_version};
   GrpcAnswer answer(form, served, call, std::move(shared), done);
   if (form.write_part != nullptr && !served->emitted().empty()) {
     if (empty_end) answer.end_empty();
@@ -337,8 +339,11 @@ constexpr Method kMethods[] = {
     {{"/inference.GRPCInferenceService/ModelConfig", kModelRule}, model_config, nullptr, model_in_request},
     {{"/inference.GRPCInferenceService/ModelStatistics", kModelRule}, model_statistics, nullptr, model_in_request},
     {{"/inference.GRPCInferenceService/RepositoryIndex", kTenantRule}, nullptr, repository_index},
-    {{"/inference.GRPCInferenceService/RepositoryModelLoad", kControlRule}, nullptr, load, model_in_change},
-    {{"/inference.GRPCInferenceService/RepositoryModelUnload", kControlRule}, nullptr, unload, model_in_change},
+    {{"/inference.GRPCInferenceService/RepositoryModelLoad", control_rule("load")}, nullptr, load, model_in_change},
+    {{"/inference.GRPCInferenceService/RepositoryModelUnload", control_rule("unload")},
+     nullptr,
+     unload,
+     model_in_change},
     {{"/grpc.health.v1.Health/Check", kOpenRule}, health_check, nullptr},
     {{"/grpc.health.v1.Health/Watch", kOpenRule}, health_watch, nullptr, nullptr, Grpc::Kind::watching},
     {{"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", kTenantRule},
@@ -440,6 +445,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
   try {
     const Method& method = method_of(call.method);
     check_model(call);
+    service_.gate().check_action(method.rule, call.identity, model_in(call.method, *call.message));
     if (method.on_worker != nullptr) return method.on_worker(service_, call, done);
     done(message_reply(method.at_once({.service = service_, .message = *call.message, .identity = call.identity})));
   } catch (...) {

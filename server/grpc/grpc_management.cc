@@ -13,9 +13,10 @@ using protozero::pbf_writer;
 
 constexpr std::size_t kMaxSettings = 64;
 
-void check_may_change(const Service& service, const Tenants::Identity& identity) {
+void check_may_change(const Service& service, const Tenants::Identity& identity, std::string_view action) {
   service.gate().check_on(Feature::model_control);
   identity.check_admin();
+  service.gate().check_action(control_rule(action), identity, "");
 }
 
 /// Adds an entry of a map from strings to messages; `write` receives the writer of the value.
@@ -120,7 +121,7 @@ SharedMemory::Region read_region(std::string_view bytes) {
 std::string log_settings_response(Service& service, const Tenants::Identity& identity, std::string_view request) {
   const LogSettings::List settings = read_log_settings(request);
   if (!settings.empty()) {
-    check_may_change(service, identity);
+    check_may_change(service, identity, "log_settings");
     service.options().log->change(settings);
   }
   std::string bytes;
@@ -135,9 +136,9 @@ std::string trace_setting_response(Service& service, const Tenants::Identity& id
   const TraceRequest asked = read_trace_request(request);
   if (!asked.model.empty()) identity.check(asked.model);
   if (!asked.settings.empty()) {
-    check_may_change(service, identity);
+    check_may_change(service, identity, "trace_settings");
     if (!asked.model.empty()) refuse("model_name: the trace settings of a model are those of the server");
-    change_trace_settings(service.paths(), asked.settings);
+    change_trace_settings(service.paths(), asked.settings, service.options().governor, identity.name());
   }
   std::string bytes;
   pbf_writer to(bytes);

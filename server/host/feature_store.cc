@@ -14,9 +14,11 @@
 
 #include <frazil/error.h>
 
+#include "server/access/governed.h"
 #include "server/config/peer_yaml.h"
 #include "server/host/host_node.h"
 #include "server/net/redis.h"
+#include "server/net/redis_stream.h"
 
 namespace frazil::server {
 namespace {
@@ -64,6 +66,7 @@ struct Flight {
   bool ended = false;
   Record record;  ///< null: failed
   std::string why, redis_error;
+  std::optional<std::string> rejection;
 };
 using Flights = std::vector<std::shared_ptr<Flight>>;
 
@@ -83,14 +86,15 @@ struct FeatureStore::Impl {
 
   /// Returns a record per key; null for an error or a damaged answer, with the reason in `why` and Redis's text in
   /// `redis_error`. Throws RedisFault.
-  std::vector<Record> ask(const Flights& flights, Clock::time_point until, std::string& why, std::string& redis_error) {
+  std::vector<Record> ask(const Flights& flights, Clock::time_point until, const MayUse& may_use, std::string& why,
+                          std::string& redis_error) {
     std::vector<Redis::Command> commands;
     for (const auto& flight : flights) {
       Redis::Command& command = commands.emplace_back(Redis::Command{"HMGET", flight->key});
       command.insert(command.end(), fields.begin(), fields.end());
     }
     std::vector<Record> records;
-    for (const RedisReply& reply : redis.run(commands, until)) {
+    for (const RedisReply& reply : redis.run(commands, until, may_use)) {
       if (reply.kind == RedisReply::Kind::error) {
         why = "Redis answers with an error";
         redis_error = reply.text;
@@ -142,17 +146,22 @@ struct FeatureStore::Impl {
   // ---- look-ups ----
 
   /// Performs the look-ups and completes the flights, even on failure.
-  void read(const Flights& flights, std::optional<Clock::time_point> limit) {
+  void read(const Flights& flights, std::optional<Clock::time_point> limit, const MayUse& may_use) {
     std::vector<Record> records;
     std::string why, redis_error;
+    std::optional<std::string> rejection;
     const Clock::time_point own = Clock::now() + view.time_out;
     const bool shorter = limit && *limit < own;
     try {
       expect_answers();
       try {
-        records = ask(flights, shorter ? *limit : own, why, redis_error);
+        records = ask(flights, shorter ? *limit : own, may_use, why, redis_error);
         count(true, false);
       } catch (const RedisFault& fault) {
+        if (fault.kind() == RedisFault::Kind::forbidden) {
+          rejection = fault.what();
+          throw;
+        }
         count(false, shorter && fault.kind() == RedisFault::Kind::late);
         if (fault.kind() == RedisFault::Kind::wrong) redis_error = fault.what();
         throw;
@@ -168,6 +177,7 @@ struct FeatureStore::Impl {
       flight.record = records[i];
       flight.why = why;
       flight.redis_error = redis_error;
+      flight.rejection = rejection;
       if (flight.record != nullptr) kept.keep(flight.key, flight.record);
       under_way.erase(flight.key);
     }
@@ -189,7 +199,21 @@ struct FeatureStore::Impl {
 FeatureStore::FeatureStore(const FeatureView& view) : impl_(std::make_unique<Impl>(view)) {}
 FeatureStore::~FeatureStore() = default;
 
-FeatureStore::Found FeatureStore::look_up(std::span<const std::string> keys, std::optional<Clock::time_point> until) {
+FeatureStore::Found FeatureStore::look_up(std::span<const std::string> keys, std::optional<Clock::time_point> until,
+                                          const MayUse& may_use) {
+  const auto before = impl_->redis.peer();
+  if (before) {
+    if (auto why = rejection_by(may_use, *before)) return {.rejection = std::move(why)};
+  }
+  Found found = looked_up(keys, until, may_use);
+  if (const auto peer = impl_->redis.peer(); !before && peer && !found.rejection) {
+    found.rejection = rejection_by(may_use, *peer);
+  }
+  return found;
+}
+
+FeatureStore::Found FeatureStore::looked_up(std::span<const std::string> keys, std::optional<Clock::time_point> until,
+                                            const MayUse& may_use) {
   Impl& impl = *impl_;
   const Clock::time_point now = Clock::now();
   Found found;
@@ -210,7 +234,7 @@ FeatureStore::Found FeatureStore::look_up(std::span<const std::string> keys, std
   }
   if (awaited.empty()) return found;
   lock.unlock();
-  if (!own.empty()) impl.read(own, until);
+  if (!own.empty()) impl.read(own, until, may_use);
   lock.lock();
   const Clock::time_point limit = std::min(until.value_or(Clock::time_point::max()), now + impl.view.time_out);
   for (const auto& [i, flight] : awaited) {
@@ -219,6 +243,7 @@ FeatureStore::Found FeatureStore::look_up(std::span<const std::string> keys, std
     if (flight->record != nullptr) continue;
     found.why = flight->ended ? flight->why : "Redis does not answer in time";
     found.redis_error = flight->ended ? flight->redis_error : "";
+    if (flight->ended && flight->rejection) found.rejection = flight->rejection;
   }
   return found;
 }
@@ -350,7 +375,11 @@ struct FeaturesParts {
 class FeaturesNode : public HostNode {
  public:
   FeaturesNode(std::string name, FeaturesParts parts, const HostScope& scope, const Results& results)
-      : HostNode(std::move(name), "features", scope, parts.entity, results), parts_(std::move(parts)) {}
+      : HostNode(std::move(name), "features", scope, parts.entity, results), parts_(std::move(parts)) {
+    const RedisAddress address = redis_address(parts_.view.redis);
+    gate_ = {scope.governor,
+             {.kind = "redis", .host = address.host, .port = std::stoi(address.port), .model = scope.pipeline}};
+  }
 
  protected:
   std::string endpoint() const override {
@@ -360,7 +389,9 @@ class FeaturesNode : public HostNode {
     const Flow& flow = *step.flow;
     expect_time(flow);
     const Clock::time_point began = Clock::now();
-    const FeatureStore::Found found = parts_.store->look_up(keys_of(step.inputs), flow.deadline);
+    const FeatureStore::Found found =
+        parts_.store->look_up(keys_of(step.inputs), flow.deadline, may_use(flow.identity));
+    if (found.rejection) throw refused_by_policy("node '" + name() + "' to read features", *found.rejection);
     std::vector<Array> results;
     try {
       results = results_of(found);
@@ -372,6 +403,11 @@ class FeaturesNode : public HostNode {
   }
 
  private:
+  MayUse may_use(const Tenants::Identity& identity) const {
+    if (!gate_.asks()) return nullptr;
+    return [this, identity](const PeerAddress& peer) { return gate_.rejection(peer, tenant_of(identity)); };
+  }
+
   static FeastId id_of(const Array& values, std::size_t row) {
     if (values.dtype() == Dtype::string) return values.values<std::string>()[row];
     if (values.dtype() == Dtype::i32) return values.values<std::int32_t>()[row];
@@ -458,6 +494,7 @@ class FeaturesNode : public HostNode {
   }
 
   const FeaturesParts parts_;
+  ExternalGate gate_;
 };
 
 /// Returns a text with everything that a store's records depend on.

@@ -12,6 +12,7 @@
 
 #include "server/config/server_config.h"
 #include "server/host/feast_key.h"
+#include "server/net/external_gate.h"
 #include "server/request/request.h"
 
 // Features of entities, such as a user's history, from Feast's online store in Redis.
@@ -55,6 +56,7 @@ class FeatureStore {
     Clock::duration oldest{0};                               ///< age of the oldest cached row
     std::string why;                                         ///< the reason of the last failure
     std::string redis_error;                                 ///< the text of Redis's error, for the log
+    std::optional<std::string> rejection;                    ///< the reason if `may_use` rejects Redis's address
   };
 
   /// Does not connect yet. Throws api::Error (bad_input) for an invalid address.
@@ -65,9 +67,12 @@ class FeatureStore {
 
   /// Looks up keys (feast_key), all in one round trip. Blocks until the view's time-out or `until`, whichever is first.
   /// A caller that waits for another thread's look-up shares its failure. Does not throw for failures of the store.
-  Found look_up(std::span<const std::string> keys, std::optional<Clock::time_point> until);
+  /// `may_use`: asked for each look-up with Redis's address, also if the records are cached or another thread reads
+  /// them.
+  Found look_up(std::span<const std::string> keys, std::optional<Clock::time_point> until, const MayUse& may_use = {});
 
  private:
+  Found looked_up(std::span<const std::string> keys, std::optional<Clock::time_point> until, const MayUse& may_use);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

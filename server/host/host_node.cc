@@ -247,6 +247,11 @@ HostStep read_function(const YamlNode& node, const std::string& step_name, const
 }  // namespace
 
 void register_host_function(const std::string& name, const HostSignature& signature, HostFunction function) {
+  if (auto* const policy = dynamic_cast<govern::RegistrationPolicy*>(api::process_policy().get())) {
+    if (const auto why = policy->check_function(name)) {
+      throw api::Error(api::Code::bad_input, "the policy refuses host function '" + name + "': " + *why);
+    }
+  }
   auto registered = std::make_shared<const Registered>(Registered{.name = name,
                                                                   .inputs = ports_of(name, signature.inputs),
                                                                   .outputs = ports_of(name, signature.outputs),

@@ -15,10 +15,12 @@
 #include <frazil/array.h>
 #include <frazil/model.h>
 
+#include "server/access/governed.h"
 #include "server/config/sandbox_level.h"
 #include "server/config/yaml.h"
 #include "server/core/notice.h"
 #include "server/core/workers.h"
+#include "server/net/external_gate.h"
 #include "server/pipeline/holdings.h"
 #include "server/pipeline/node.h"
 
@@ -69,7 +71,8 @@ struct HostScope {
   std::string pipeline;  ///< its name
   NoticeSink notify;     ///< receives reasons of failures that are hidden from callers, one line each
   SandboxLevel least_sandbox = SandboxLevel::none;  ///< least level of steps that run in processes
-  bool hides_details;    ///< details of failures, and what Python functions print, are not shown
+  bool hides_details = false;  ///< details of failures, and what Python functions print, are not shown
+  std::shared_ptr<govern::Governor> governor = {};  ///< asked for connections and programs; null: none
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;

@@ -9,6 +9,7 @@
 #include "server/config/yaml.h"
 #include "server/core/datatype.h"
 #include "server/core/json_text.h"
+#include "server/core/url_parts.h"
 #include "server/host/host_node.h"
 #include "server/net/http_client.h"
 #include "server/request/infer_message.h"
@@ -106,6 +107,7 @@ class HttpNode : public HostNode {
   HttpNode(std::string name, HttpParts parts, const HostScope& scope)
       : HostNode(std::move(name), "http", scope, parts.inputs, parts.outputs),
         parts_(std::move(parts)),
+        gate_(gate_of(parts_.url, scope)),
         client_(parts_.url, {.tls = parts_.tls}),
         workers_guard_(std::make_shared<WorkersGuard>(scope.workers)) {
     for (const auto& output : parts_.outputs) wanted_.push_back(output.first);
@@ -119,6 +121,11 @@ class HttpNode : public HostNode {
     std::vector<NamedArray> inputs;
     for (std::size_t i = 0; i < step.inputs.size(); ++i) inputs.emplace_back(parts_.inputs[i].name, step.inputs[i]);
     ClientRequest request{.body = inference_body(inputs, wanted_)};
+    if (gate_.asks()) {
+      request.may_use = [this, identity = flow.identity](const PeerAddress& peer) {
+        return gate_.rejection(peer, tenant_of(identity));
+      };
+    }
     if (!flow.trace.empty()) request.headers.emplace_back("traceparent", flow.trace);
     const auto waiting = std::make_shared<Waiting>(std::move(step), began);
     const auto exchange =
@@ -149,7 +156,8 @@ class HttpNode : public HostNode {
       outcome = values_in(result, waiting.step.inputs);
     } catch (...) {
       outcome = std::unexpected(refusal_for_caller());
-      const bool of_request = flow.left() <= Clock::duration::zero() || flow.caller->disconnected();
+      const bool of_request = flow.left() <= Clock::duration::zero() || flow.caller->disconnected() ||
+                              outcome.error().status() == Http::forbidden;
       step.why = outcome.error().what();
       step.taken = "failed";
       if (parts_.otherwise && !of_request) {
@@ -184,6 +192,8 @@ class HttpNode : public HostNode {
 
   /// Logs faults of the other server and of the connection to it with the URL, which callers must not see.
   [[noreturn]] static void refuse_for(const HttpFault& fault) {
+    if (fault.kind() == HttpFault::Kind::forbidden)
+      throw refused_by_policy("to connect the other server", fault.what());
     const Http status = status_for_fault(fault.kind());
     if (status == Http::timeout || status == Http::cancelled) throw Refusal(status, fault.what());
     throw ExternalFailure(status, fault.what(), std::string(fault.what()) + " (" + fault.detail() + ")");
@@ -207,8 +217,16 @@ class HttpNode : public HostNode {
     return values;
   }
 
+  static ExternalGate gate_of(const HttpUrl& url, const HostScope& scope) {
+    const UrlParts parts = UrlParts::parse(url.text).value();
+    const std::string port = !parts.port.empty() ? parts.port : parts.scheme == "https" ? "443" : "80";
+    return {scope.governor,
+            {.kind = "http", .host = parts.host, .port = std::stoi(port), .path = parts.path, .model = scope.pipeline}};
+  }
+
   const HttpParts parts_;
   std::vector<std::string> wanted_;
+  const ExternalGate gate_;
   mutable HttpClient client_;  // thread-safe
   std::shared_ptr<WorkersGuard> workers_guard_;
 };

@@ -49,8 +49,9 @@ class PythonPool {
   };
 
   /// Throws Refusal or Outside if the function cannot be loaded.
-  PythonPool(PythonCommand command, std::size_t processes, Clock::duration time_out)
-      : command_(std::move(command)), time_out_(time_out) {
+  /// `check`: called before each start of a process; throws Refusal (forbidden) if the policy rejects it.
+  PythonPool(PythonCommand command, std::size_t processes, Clock::duration time_out, std::function<void()> check)
+      : command_(std::move(command)), time_out_(time_out), check_(std::move(check)) {
     std::vector<std::future<std::exception_ptr>> started;
     for (std::size_t i = 0; i < processes; ++i) {
       std::promise<std::exception_ptr> promise;
@@ -117,7 +118,9 @@ class PythonPool {
   /// Starts the process if there is none. Returns the error, or null.
   std::exception_ptr start(Process& process, Job* running) try {
     if (process && process->ended()) process.reset();
-    if (!process) process.emplace(command_, [this, running] { tick(running); });
+    if (process) return nullptr;
+    check_();
+    process.emplace(command_, [this, running] { tick(running); });
     return nullptr;
   } catch (const std::exception&) {
     return std::current_exception();
@@ -151,6 +154,7 @@ class PythonPool {
 
   const PythonCommand command_;
   const Clock::duration time_out_;
+  const std::function<void()> check_;
   std::mutex mutex_;
   std::condition_variable come_;
   std::deque<Job> waiting_;
@@ -198,6 +202,29 @@ std::string written_beside(const std::filesystem::path& file) {
   std::string text;
   for (const auto& [name, written] : found) ((text += name) += written) += '\n';
   return text;
+}
+
+/// Returns the digest of a program: that of the output of `sha256sum *.py` in its folder, with the C locale's order.
+std::string digest_of_program(const std::filesystem::path& file) {
+  std::map<std::string, std::string> sums{{file.filename(), sha256(read_config_file(file))}};
+  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path())) {
+    if (entry.path().extension() != ".py" || !entry.is_regular_file()) continue;
+    if (entry.path().filename().string().starts_with('.')) continue;
+    sums[entry.path().filename()] = sha256(read_config_file(entry.path()));
+  }
+  std::string text;
+  for (const auto& [name, sum] : sums) text += sum + "  " + name + "\n";
+  return "sha256:" + sha256(text);
+}
+
+/// Returns a check that asks hook `external` for a start of a step's program.
+std::function<void()> start_check(const PythonCommand& command, const HostScope& scope) {
+  if (scope.governor == nullptr) return [] {};
+  const ExternalGate gate(scope.governor, {.kind = "code", .path = command.file, .model = scope.pipeline});
+  return [gate, file = command.file, level = name_of(command.level)] {
+    const auto why = gate.rejection_of_program(digest_of_program(file), std::string(level));
+    if (why) throw refused_by_policy("to start the Python function", *why);
+  };
 }
 
 /// Returns a text with everything that a step's processes depend on.
@@ -326,7 +353,8 @@ void report_level(const HostScope& scope, const std::string& step, const Sandbox
 std::shared_ptr<PythonPool> start_pool(const YamlNode& node, const std::string& name, const HostScope& scope,
                                        const PythonParts& parts, const SandboxReach& reach) try {
   report_level(scope, name, reach);
-  return std::make_shared<PythonPool>(parts.command, parts.processes, parts.time_out);
+  return std::make_shared<PythonPool>(parts.command, parts.processes, parts.time_out,
+                                      start_check(parts.command, scope));
 } catch (const std::runtime_error& why) {  // a Refusal or Outside; the file's author may read both
   node.at("python").fail(why.what());
 }

@@ -227,6 +227,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   void tell_events(bool keep_alive) {
     try {
       LiveTerms terms = live_terms(message_, admitted_.rule(), transport_);
+      rest_.check_action(admitted_);
       state_ = State::closed;
       entry_.end(static_cast<unsigned>(Http::ok));
       serve_live(std::move(wire_), transport_, service_, std::move(terms));

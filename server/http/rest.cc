@@ -222,6 +222,10 @@ Service::IncomingRequest Rest::arriving(const Admitted& admitted, const Message&
           .time_left = time_left(service_, *admitted.served_, message, arrived)};
 }
 
+void Rest::check_action(const Admitted& admitted) const {
+  service_.gate().check_action(admitted.route_->rule, admitted.identity_, admitted.names_.model);
+}
+
 void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
                   const Done& done) const {
   const Handler handler = admitted.route_->handler;
@@ -232,6 +236,7 @@ void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Cal
                         .message = message,
                         .caller = std::move(caller),
                         .arrived = arrived};
+    service_.gate().check_action(admitted.route_->rule, asked.identity, asked.names.model);
     if (handler.at_once != nullptr) return done(handler.at_once(service_, asked));
     (this->*handler.later)(std::move(asked), done);
   } catch (...) {
@@ -257,7 +262,8 @@ void Rest::infer(ActiveRequest asked, Done done) const {
     Call call{.request = read_counted(codec, message, *served, asked.identity, asked.arrived),
               .caller = asked.caller,
               .identity = asked.identity,
-              .arrived = asked.arrived};
+              .arrived = asked.arrived,
+              .explicit_version = !asked.names.version.empty()};
     take_shared_inputs(service_, asked.identity, call.request);
     call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {
@@ -319,7 +325,8 @@ void Rest::reset(ActiveRequest asked, Done done) const {
 
 void Rest::load_config(ActiveRequest asked, Done done) const {
   (void)change_parameters_of(asked.message.body);
-  change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
+  change(asked, std::move(done),
+         [this_ = *this, user = asked.identity.name()] { return reloaded_json(this_.service_.reload_config(user)); });
 }
 
 // ---- governance ----

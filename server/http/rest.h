@@ -82,6 +82,8 @@ class Rest {
   std::optional<Reply> refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived,
                                std::size_t ahead) const;
 
+  /// Asks the policy for the route of an event stream; answer() does so for all others. Throws Refusal.
+  void check_action(const Admitted& admitted) const;
   /// Calls `done` once, immediately or later on a worker; never throws. `message` must be valid until then. Long work
   /// runs on workers. When `caller` leaves, its work is cancelled.
   ///

@@ -77,7 +77,7 @@ Reply set_trace_setting(Service& service, const Asked& asked) {
   for_each_field(asked.message.body, [&](const std::string& key, dom::element value) {
     settings.emplace_back(key, trace_values(key, value));
   });
-  change_trace_settings(service.paths(), settings);
+  change_trace_settings(service.paths(), settings, service.options().governor, asked.identity.name());
   return trace_settings_json(service.paths());
 }
 

@@ -140,7 +140,7 @@ Reply compared(const RequestRecord& before, const Outcome& now, const PathRecord
 Reply at_once::list_paths(Service& service, const Rest::ActiveRequest& asked) {
   ListQuery query = query_from(asked.message.query);
   query.of.identity = asked.identity;
-  const bool tensors = service.gate().shows_tensors();
+  const bool tensors = query.steps && service.gate().check_tensors(asked.identity, query.of.model);
   JsonText json;
   json.begin_array();
   for (const auto& record : service.paths().find(query.of)) {
@@ -155,8 +155,9 @@ Reply at_once::show_path(Service& service, const Rest::ActiveRequest& asked) {
   const auto number = whole_from(asked.names.item);
   const auto record = number ? service.paths().find(*number, asked.identity) : nullptr;
   if (record == nullptr) throw Refusal(Http::not_found, "path " + asked.names.item + " is not kept");
+  const bool tensors = service.gate().check_tensors(asked.identity, record->model);
   JsonText json;
-  write_record(json, *record, service.gate().shows_tensors());
+  write_record(json, *record, tensors);
   return {.body = json.take()};
 }
 
@@ -166,7 +167,7 @@ void Rest::replay(ActiveRequest asked, Done done) const {
   const Done leave = with_place({.identity = asked.identity}, std::move(done));
   if (leave == nullptr) return;
   service_.workers().post(answering(leave, [*this, asked = std::move(asked), number = *number](const Done& left) {
-    const bool tensors = service_.gate().shows_tensors();
+    const bool tensors = service_.gate().check_tensors(asked.identity, asked.names.model);
     service_.replay(number, change_from(asked.message.body), asked.identity, asked.caller,
                     [left, tensors](const RequestRecord& before, const Outcome& now, const PathRecord& path) {
                       left(compared(before, now, path, tensors));

@@ -9,10 +9,14 @@
 namespace frazil::server {
 namespace {
 
-constexpr Rule kOwnRequestsRule{.access = Access::tenant, .browser = Browser::own_host};
-constexpr Rule kGraphRule{.access = Access::admin, .browser = Browser::own_host};
-constexpr Rule kErasureRule{.access = Access::admin, .browser = Browser::own_write};
-constexpr Rule kReplayRule{.access = Access::tenant, .feature = Feature::replay, .browser = Browser::own_write};
+/// Returns the rule of a route that shows what was requested.
+constexpr Rule view_rule(Access access, std::string_view action) {
+  return {.access = access, .browser = Browser::own_host, .action = action};
+}
+constexpr Rule kPathsRule = view_rule(Access::tenant, "view_paths");
+constexpr Rule kErasureRule{.access = Access::admin, .browser = Browser::own_write, .action = "erase"};
+constexpr Rule kReplayRule{
+    .access = Access::tenant, .feature = Feature::replay, .browser = Browser::own_write, .action = "replay"};
 
 /// Removes and returns the part of a path up to the next '/'.
 std::string_view take_part(std::string_view& path) {
@@ -70,28 +74,28 @@ std::span<const Rest::Route> Rest::routes() {
       {"GET", "/v2/models/{model}/config", kModelRule, at_once::model_config, true},
       {"GET", "/v2/models/{model}/stats", kModelRule, at_once::model_statistics, true},
       {"GET", "/v2/models/{model}/splits", kModelRule, at_once::model_splits, true},
-      {"GET", "/v2/models/{model}/graph", kGraphRule, at_once::model_graph, true},
+      {"GET", "/v2/models/{model}/graph", view_rule(Access::admin, "view_graph"), at_once::model_graph, true},
       {"POST", "/v2/repository/index", {Access::tenant, Feature::none, Browser::own_page}, &Rest::index},
-      {"POST", "/v2/repository/models/{model}/load", kControlRule, &Rest::load},
-      {"POST", "/v2/repository/models/{model}/unload", kControlRule, &Rest::unload},
-      {"POST", "/v2/repository/models/{model}/reset", kControlRule, &Rest::reset},
-      {"POST", "/v2/repository/config/load", kControlRule, &Rest::load_config},
+      {"POST", "/v2/repository/models/{model}/load", control_rule("load"), &Rest::load},
+      {"POST", "/v2/repository/models/{model}/unload", control_rule("unload"), &Rest::unload},
+      {"POST", "/v2/repository/models/{model}/reset", control_rule("reset"), &Rest::reset},
+      {"POST", "/v2/repository/config/load", control_rule("reload_config"), &Rest::load_config},
       {"POST", "/v2/governance/erase", kErasureRule, &Rest::erase},
       {"GET", "/v2/logging", kTenantRule, at_once::log_settings},
-      {"POST", "/v2/logging", kControlRule, at_once::set_log_settings},
+      {"POST", "/v2/logging", control_rule("log_settings"), at_once::set_log_settings},
       {"GET", "/v2/trace/setting", kTenantRule, at_once::trace_setting},
-      {"POST", "/v2/trace/setting", kControlRule, at_once::set_trace_setting},
+      {"POST", "/v2/trace/setting", control_rule("trace_settings"), at_once::set_trace_setting},
       {"GET", "/v2/models/{model}/trace/setting", kModelRule, at_once::trace_setting},
-      {"POST", "/v2/models/{model}/trace/setting", kControlRule, at_once::set_model_trace_setting},
+      {"POST", "/v2/models/{model}/trace/setting", control_rule("trace_settings"), at_once::set_model_trace_setting},
       {"GET", "/v2/systemsharedmemory/status", kSharedMemoryRule, at_once::shared_memory_status},
       {"GET", "/v2/systemsharedmemory/region/{item}/status", kSharedMemoryRule, at_once::shared_memory_status},
       {"POST", "/v2/systemsharedmemory/region/{item}/register", kSharedMemoryRule, at_once::register_shared_memory},
       {"POST", "/v2/systemsharedmemory/region/{item}/unregister", kSharedMemoryRule, at_once::unregister_shared_memory},
       {"POST", "/v2/systemsharedmemory/unregister", kSharedMemoryRule, at_once::unregister_shared_memory},
-      {"GET", "/v2/paths", kOwnRequestsRule, at_once::list_paths},
-      {"GET", "/v2/paths/{item}", kOwnRequestsRule, at_once::show_path},
+      {"GET", "/v2/paths", kPathsRule, at_once::list_paths},
+      {"GET", "/v2/paths/{item}", kPathsRule, at_once::show_path},
       {"POST", "/v2/paths/{item}/replay", kReplayRule, &Rest::replay},
-      {"GET", "/v2/live/events", kOwnRequestsRule, nullptr},
+      {"GET", "/v2/live/events", view_rule(Access::tenant, "live_view"), nullptr},
       {"GET", "/v2/live", kOpenRule, at_once::page},
       {"GET", "/v2/live/{item}", kOpenRule, at_once::page},
       {"GET", "/metrics", kOpenRule, at_once::metrics, false, PortKind::metrics},

@@ -6,6 +6,7 @@
 
 #include <frazil/error.h>
 
+#include "server/access/governed.h"
 #include "server/request/path_record.h"
 
 namespace frazil::server {
@@ -31,6 +32,13 @@ std::optional<double> longest_left(const std::vector<const Call*>& calls) {
 std::optional<double> limit_of(const std::vector<const Call*>& calls) {
   const auto left = longest_left(calls);
   return Workers::is_inline() ? std::min(left.value_or(kInlineMs), kInlineMs) : left;
+}
+
+/// Returns the tenants of calls.
+std::vector<govern::TenantRef> tenants_of(const std::vector<const Call*>& calls) {
+  std::vector<govern::TenantRef> tenants;
+  for (const Call* const call : calls) tenants.push_back(tenant_of(call->identity));
+  return tenants;
 }
 
 /// Call in a catch block. Returns true if the run exceeded the limit of this thread and has time left to run on a
@@ -110,6 +118,7 @@ class EndsWithCallers {
 ModelRunner::ModelRunner(const Served& served, const ModelParts& parts)
     : served_(served),
       workers_(*parts.workers),
+      calls_others_(!parts.model.calls().empty()),
       sessions_(parts.model, {.session = parts.options, .max_sessions = kMaxSessions}),
       check_(std::make_shared<ReferenceCheck>(parts.model, parts.check)) {
   const BusyScope scope(std::make_shared<RequestCost>(
@@ -155,6 +164,8 @@ std::vector<Array> ModelRunner::run_session(const api::SessionPool& sessions, st
                                             const std::vector<const Call*>& calls, Clock::time_point begun) const {
   const auto session = sessions.acquire();
   session->set_deadline(limit_of(calls));
+  const auto tenants = calls_others_ ? tenants_of(calls) : std::vector<govern::TenantRef>();
+  const govern::RequestScope scope(tenants);
   const auto joined = Clock::now();
   api::Results results = [&] {
     const EndsWithCallers ends(calls, *session);
@@ -324,7 +335,11 @@ void ModelRunner::run_regrouped(std::vector<Batcher::Member> members) const {
   std::vector<std::vector<Array>> requests;
   for (const Batcher::Member& member : members) requests.push_back(member.job.inputs);
   std::vector<api::BatchedModel::Outcome> outcomes;
+  std::vector<const Call*> calls;
+  for (const Batcher::Member& member : members) calls.push_back(&member.job.call);
   {
+    const auto tenants = calls_others_ ? tenants_of(calls) : std::vector<govern::TenantRef>();
+    const govern::RequestScope requests_scope(tenants);
     const std::vector<BatchPlan::Shape> equal(members.size(), {.key = "", .count = 1, .length = 1});
     const SharedTime time([&](Nanoseconds busy) { charge_batch(members, equal, 1, busy); });
     const BusyScope scope(time.sink());
@@ -339,8 +354,6 @@ void ModelRunner::run_regrouped(std::vector<Batcher::Member> members) const {
     for (Batcher::Member& member : members) run_single(std::move(member.job));
     return;
   }
-  std::vector<const Call*> calls;
-  for (const Batcher::Member& member : members) calls.push_back(&member.job.call);
   count_run(begun, begun, calls);
   for (std::size_t i = 0; i < members.size(); ++i) {
     Job& job = members[i].job;

@@ -67,6 +67,7 @@ class ModelRunner {
 
   const Served& served_;
   Workers& workers_;
+  const bool calls_others_;  // the graph has nodes frazil.Call
   const api::SessionPool sessions_;
   const std::shared_ptr<ReferenceCheck> check_;
   std::optional<RaggedRuns> ragged_;            ///< for joining whole requests of different lengths

@@ -9,6 +9,7 @@
 #include <frazil/error.h>
 #include <frazil/model.h>
 
+#include "govern/gate/kept_decisions.h"
 #include "server/config/model_config.h"
 #include "server/core/statistics.h"
 #include "server/model/request_counts.h"
@@ -16,6 +17,12 @@
 #include "server/request/request.h"
 
 namespace frazil::server {
+
+/// What a policy has permitted for one served version, by tenant.
+struct VersionDecisions {
+  govern::KeptDecisions run;    ///< requests
+  govern::KeptDecisions named;  ///< requests that name the version
+};
 
 /// One version of a servable: an ONNX model or a pipeline, which clients see as a model. Thread-safe.
 class Served : public std::enable_shared_from_this<Served> {
@@ -30,6 +37,7 @@ class Served : public std::enable_shared_from_this<Served> {
   /// Returns the statistics of all requests.
   Statistics& statistics() const { return counts_->all(); }
   RequestCounts& counts() const { return *counts_; }
+  VersionDecisions& decisions() const { return decisions_; }
   /// Continues the counts of `before`, which this version replaces. Call it before publishing the version.
   void continue_counts_of(const Served& before) {
     before.counts_->costs()->add(*counts_->costs());
@@ -90,6 +98,7 @@ class Served : public std::enable_shared_from_this<Served> {
 
   std::string name_, version_;
   mutable std::atomic<std::shared_ptr<const Labels>> labels_;
+  mutable VersionDecisions decisions_;
   std::shared_ptr<RequestCounts> counts_ = std::make_shared<RequestCounts>();
 };
 

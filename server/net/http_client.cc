@@ -9,6 +9,8 @@
 #include <thread>
 #include <unordered_map>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "server/core/curl_library.h"
@@ -41,8 +43,26 @@ void add_line(HeaderLines& lines, const std::string& line) {
 }
 
 /// Opens a socket that processes of pipelines do not inherit.
-curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+curl_socket_t open_socket(const curl_sockaddr& address) {
+  return ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+}
+
+/// Returns the number and the port of an address; an empty number for a family that is not known.
+PeerAddress peer_of(const curl_sockaddr& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  std::uint16_t port = 0;
+  const void* number = nullptr;
+  if (address.family == AF_INET) {
+    const auto& of_4 = reinterpret_cast<const sockaddr_in&>(address.addr);
+    number = &of_4.sin_addr;
+    port = of_4.sin_port;
+  } else if (address.family == AF_INET6) {
+    const auto& of_6 = reinterpret_cast<const sockaddr_in6&>(address.addr);
+    number = &of_6.sin6_addr;
+    port = of_6.sin6_port;
+  }
+  if (number == nullptr || ::inet_ntop(address.family, number, text.data(), text.size()) == nullptr) return {};
+  return {.address = text.data(), .port = ntohs(port)};
 }
 
 void set_tls(CURL* easy, const TlsFiles& files) {
@@ -69,7 +89,6 @@ Easy make_easy(const std::string& url, const TlsFiles& tls) {
   set(easy, CURLOPT_FOLLOWLOCATION, 0L);
   set(easy, CURLOPT_NOSIGNAL, 1L);
   set(easy, CURLOPT_QUICK_EXIT, 1L);  // a pending name look-up must not block the thread
-  set(easy, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
   set_tls(easy, tls);
   return made;
 }
@@ -145,6 +164,7 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
       : client_(client),
         body_(std::move(request.body)),
         until_(until),
+        may_use_(std::move(request.may_use)),
         done_(std::move(done)),
         easy_(make_easy(client.url.text, client.options.tls)) {
     add_line(lines_, "Content-Type: " + request.type);
@@ -157,6 +177,11 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
     set(easy, CURLOPT_WRITEDATA, this);
     set(easy, CURLOPT_WRITEFUNCTION, &Running::receive);
     set(easy, CURLOPT_ERRORBUFFER, error_.data());
+    set(easy, CURLOPT_OPENSOCKETDATA, this);
+    set(easy, CURLOPT_OPENSOCKETFUNCTION, &Running::connect);
+    if (may_use_ == nullptr) return;
+    set(easy, CURLOPT_PREREQDATA, this);
+    set(easy, CURLOPT_PREREQFUNCTION, &Running::begin_use);
   }
 
   void start() override { client_.give({.exchange = shared_from_this(), .start = true}); }
@@ -195,7 +220,25 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
     }
   }
 
+  static curl_socket_t connect(void* self, curlsocktype, curl_sockaddr* address) noexcept {
+    auto& running = *static_cast<Running*>(self);
+    return running.permits(peer_of(*address)) ? open_socket(*address) : CURL_SOCKET_BAD;
+  }
+  /// Called before the request is sent, also over a connection of another request.
+  static int begin_use(void* self, char* address, char*, int port, int) noexcept {
+    auto& running = *static_cast<Running*>(self);
+    const bool permitted = running.permits({.address = address, .port = static_cast<std::uint16_t>(port)});
+    return permitted ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+  }
+  bool permits(const PeerAddress& peer) noexcept {
+    if (may_use_ == nullptr || permitted_ == peer) return true;
+    rejection_ = rejection_by(may_use_, peer);
+    if (!rejection_) permitted_ = peer;
+    return !rejection_;
+  }
+
   HttpFault fault_of(CURLcode code) const {
+    if (rejection_) return {HttpFault::Kind::forbidden, *rejection_, client_.url.shown + ": " + *rejection_};
     const std::string message = error_.front() != '\0' ? error_.data() : curl().easy_strerror(code),
                       detail = client_.url.shown + ": " + message;
     if (too_large_) {
@@ -225,7 +268,10 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
   Impl& client_;
   const std::string body_;
   const Clock::time_point until_;
-  Done done_;  ///< null after the end
+  const MayUse may_use_;
+  std::optional<PeerAddress> permitted_;  ///< the latest address that may_use_ permitted
+  std::optional<std::string> rejection_;  ///< of the latest address that may_use_ rejected
+  Done done_;                             ///< null after the end
   HeaderLines lines_;
   std::array<char, CURL_ERROR_SIZE> error_{};
   std::string answer_;

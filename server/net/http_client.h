@@ -12,6 +12,7 @@
 
 #include "server/config/server_config.h"
 #include "server/core/clock.h"
+#include "server/net/external_gate.h"
 
 // A client of HTTP/1.1 with and without TLS, on libcurl.
 namespace frazil::server {
@@ -29,6 +30,9 @@ struct ClientRequest {
   std::string body;
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
+  /// Asked on the client's thread with the resolved address, that of the proxy if there is one. A rejected address is
+  /// not connected. If no other address remains, the request fails with HttpFault::Kind::forbidden.
+  MayUse may_use = {};
 };
 
 struct HttpAnswer {
@@ -45,6 +49,7 @@ class HttpFault : public std::runtime_error {
     late,       ///< no answer in time
     wrong,      ///< not an HTTP answer, or too large
     cancelled,  ///< by cancel()
+    forbidden,  ///< ClientRequest::may_use rejects the address; what() is its reason
   };
   HttpFault(Kind kind, const std::string& message, std::string detail = "")
       : std::runtime_error(message), kind_(kind), detail_(std::move(detail)) {}

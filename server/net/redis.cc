@@ -46,8 +46,10 @@ std::string encode_commands(std::span<const Redis::Command> commands) {
 class RedisConnection {
  public:
   RedisConnection(const RedisAddress& address, boost::asio::ssl::context* tls, Clock::time_point until,
-                  const RedisOptions& options)
-      : options_(options), stream_(address, tls, until) {}
+                  const RedisOptions& options, const MayUse& may_use)
+      : options_(options), stream_(address, tls, until, may_use) {}
+
+  const PeerAddress& peer() const { return stream_.peer(); }
 
   bool quiet() { return stream_.quiet(); }
 
@@ -191,6 +193,7 @@ struct Redis::Impl {
     std::string request;
     std::size_t count;
     std::optional<Clock::time_point> until;
+    const MayUse& may_use;
   };
 
   std::vector<RedisReply> run(const Task& task) {
@@ -206,7 +209,12 @@ struct Redis::Impl {
   std::vector<RedisReply> exchange(Held connection, const Task& task) {
     const auto limit = task.until.value_or(Clock::time_point::max());
     try {
-      if (connection == nullptr) connection = connect(limit);
+      if (connection == nullptr) {
+        connection = connect(limit, task.may_use != nullptr ? task.may_use : options.may_connect);
+      } else if (const auto why = rejection_by(task.may_use, connection->peer())) {
+        give(std::move(connection));
+        throw RedisFault(RedisFault::Kind::forbidden, *why);
+      }
       std::vector<RedisReply> replies = connection->exchange(task.request, task.count, limit);
       give(std::move(connection));
       return replies;
@@ -217,9 +225,13 @@ struct Redis::Impl {
   }
 
   /// Connects, authenticates and selects the database.
-  Held connect(Clock::time_point limit) {
+  Held connect(Clock::time_point limit, const MayUse& may_use) {
     const auto until = std::min(limit, Clock::now() + options.connect);
-    auto connection = std::make_unique<RedisConnection>(address, tls ? &*tls : nullptr, until, options);
+    auto connection = std::make_unique<RedisConnection>(address, tls ? &*tls : nullptr, until, options, may_use);
+    {
+      const std::scoped_lock lock(mutex);
+      peer = connection->peer();
+    }
     const auto& [user, password, database, files] = options.access;
     const std::string number = std::to_string(database);
     Command login{"AUTH"};
@@ -273,6 +285,7 @@ struct Redis::Impl {
   std::mutex mutex;
   std::vector<Held> idle;
   Clock::time_point quiet_until;
+  std::optional<PeerAddress> peer;
 };
 
 Redis::Redis(const std::string& address, const RedisOptions& options)
@@ -280,9 +293,16 @@ Redis::Redis(const std::string& address, const RedisOptions& options)
 
 Redis::~Redis() = default;
 
-std::vector<RedisReply> Redis::run(std::span<const Command> commands, std::optional<Deadline> until) {
+std::vector<RedisReply> Redis::run(std::span<const Command> commands, std::optional<Deadline> until,
+                                   const MayUse& may_use) {
   if (commands.empty()) return {};
-  return impl_->run({.request = encode_commands(commands), .count = commands.size(), .until = until});
+  return impl_->run(
+      {.request = encode_commands(commands), .count = commands.size(), .until = until, .may_use = may_use});
+}
+
+std::optional<PeerAddress> Redis::peer() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->peer;
 }
 
 RedisReply Redis::run(const Command& command) { return std::move(run(std::span(&command, 1)).front()); }

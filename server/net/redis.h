@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "server/config/server_config.h"
+#include "server/net/external_gate.h"
 
 // A Redis client that uses RESP2 over TCP or TLS.
 namespace frazil::server {
@@ -30,10 +31,11 @@ struct RedisReply {
 class RedisFault : public std::runtime_error {
  public:
   enum class Kind : std::uint8_t {
-    refused,  ///< no connection
-    broken,   ///< the connection was closed
-    late,     ///< no answer in time
-    wrong,    ///< not a reply, or too large
+    refused,    ///< no connection
+    broken,     ///< the connection was closed
+    late,       ///< no answer in time
+    wrong,      ///< not a reply, or too large
+    forbidden,  ///< a check rejects the address; what() is its reason
   };
   RedisFault(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
   Kind kind() const noexcept { return kind_; }
@@ -50,6 +52,7 @@ struct RedisOptions {
   unsigned max_depth = 8;                        ///< largest depth of nested lists
   RedisAccess access = {};                       ///< credentials for each new connection
   std::string tls_name = "redis_tls";            ///< precedes the names of TLS files in errors
+  MayUse may_connect = {};                       ///< for runs without a check of their own
 };
 
 /// Parses replies from a byte source. Memory use is proportional to the bytes received, regardless of announced sizes.
@@ -99,9 +102,13 @@ class Redis {
   /// connection ends meanwhile, the commands are sent once more on a new one, so they must be idempotent.
   ///
   /// `until` is a further limit in milliseconds for everything except the name lookup of the host. Missing it does not
-  /// start the pause. Throws RedisFault.
-  std::vector<RedisReply> run(std::span<const Command> commands, std::optional<Deadline> until = {});
+  /// start the pause. `may_use`: asked for the connection that is made or used; null: RedisOptions::may_connect is
+  /// asked for a new connection. Throws RedisFault.
+  std::vector<RedisReply> run(std::span<const Command> commands, std::optional<Deadline> until = {},
+                              const MayUse& may_use = {});
   RedisReply run(const Command& command);
+  /// Returns the address of the latest connection that was made; nullopt before the first.
+  std::optional<PeerAddress> peer() const;
 
  private:
   struct Impl;

@@ -57,8 +57,9 @@ RedisAddress redis_address(const std::string& text) {
   return address;
 }
 
-RedisStream::RedisStream(const RedisAddress& address, asio::ssl::context* tls, Clock::time_point until) {
-  Socket socket = connect(address, until);
+RedisStream::RedisStream(const RedisAddress& address, asio::ssl::context* tls, Clock::time_point until,
+                         const MayUse& may_use) {
+  Socket socket = connect(address, until, may_use);
   if (tls == nullptr)
     wire_.emplace(std::move(socket));
   else
@@ -77,18 +78,25 @@ error_code RedisStream::run(Clock::time_point until, const char* too_late, const
   return *ended_;
 }
 
-Socket RedisStream::connect(const RedisAddress& address, Clock::time_point until) {
+Socket RedisStream::connect(const RedisAddress& address, Clock::time_point until, const MayUse& may_use) {
   tcp::resolver resolver(context_);
   error_code error;
   const auto found = resolver.resolve(address.host, address.port, error);
   if (error) throw RedisFault(RedisFault::Kind::refused, "the host of Redis is not found: " + error.message());
+  std::optional<std::string> rejection;
   for (const auto& candidate : found) {
+    peer_ = {.address = candidate.endpoint().address().to_string(), .port = candidate.endpoint().port()};
+    if (auto why = rejection_by(may_use, peer_)) {
+      rejection = std::move(why);
+      continue;
+    }
     Socket socket(context_);
     error = run(until, "Redis cannot be reached in time", [&](const Done& then) {
       socket.async_connect(candidate.endpoint(), [then](error_code done) { then(done, 0); });
     });
     if (!error) return socket;
   }
+  if (rejection) throw RedisFault(RedisFault::Kind::forbidden, *rejection);
   throw RedisFault(RedisFault::Kind::refused, "Redis cannot be reached: " + error.message());
 }
 

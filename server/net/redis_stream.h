@@ -11,6 +11,7 @@
 #include <boost/system/error_code.hpp>
 
 #include "server/core/clock.h"
+#include "server/net/external_gate.h"
 #include "server/net/wire.h"
 
 // A byte stream to Redis over TCP or TLS.
@@ -26,9 +27,11 @@ RedisAddress redis_address(const std::string& text);
 /// after a fault. Not thread-safe.
 class RedisStream {
  public:
-  /// Connects, with a TLS handshake if there is a context. The name look-up of the host has no deadline. Throws
-  /// RedisFault: refused, late or wrong.
-  RedisStream(const RedisAddress& address, boost::asio::ssl::context* tls, Clock::time_point until);
+  /// Connects, with a TLS handshake if there is a context. The name look-up of the host has no deadline. Skips the
+  /// addresses that `may_use` rejects. Throws RedisFault: refused, late, wrong or forbidden.
+  RedisStream(const RedisAddress& address, boost::asio::ssl::context* tls, Clock::time_point until,
+              const MayUse& may_use);
+  const PeerAddress& peer() const { return peer_; }
 
   /// Sends or receives at least one byte and returns the number of bytes. Throws RedisFault: late, or broken if the
   /// connection has ended.
@@ -44,13 +47,14 @@ class RedisStream {
   /// not ended in time; it is then cancelled with this object.
   boost::system::error_code run(Clock::time_point until, const char* too_late, const std::function<void(Done)>& start);
   std::size_t move(Clock::time_point until, const std::function<void(Done)>& start);
-  Socket connect(const RedisAddress& address, Clock::time_point until);
+  Socket connect(const RedisAddress& address, Clock::time_point until, const MayUse& may_use);
   Wire shake_hands(Socket socket, boost::asio::ssl::context& tls, const std::string& host, Clock::time_point until);
 
   boost::asio::io_context context_{1};
   std::optional<boost::system::error_code> ended_;  // result of the last operation; nullopt: it is under way
   std::size_t moved_ = 0;                           // bytes of the last operation
   std::optional<Wire> wire_;
+  PeerAddress peer_;
 };
 
 }  // namespace frazil::server

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "server/access/governed.h"
 #include "server/core/port.h"
 #include "server/pipeline/nodes.h"
 
@@ -24,6 +25,7 @@ class CallNode : public StepNode {
   void start(StepCall step) const override {
     const FlowPtr& flow = step.flow;
     if (flow->left() <= Clock::duration::zero()) throw Refusal(Http::timeout, "the time-out has passed");
+    check_policy(flow->identity);
     Call call{.caller = flow->caller,
               .identity = flow->identity,
               .arrived = Clock::now(),
@@ -51,6 +53,25 @@ class CallNode : public StepNode {
   }
 
  private:
+  /// Throws Refusal (forbidden) if the policy rejects the call.
+  void check_policy(const Tenants::Identity& identity) const {
+    const CallPolicy& policy = parts_.policy;
+    if (policy.governor == nullptr) return;
+    const Served& target = *parts_.target;
+    const auto reason = policy.governor->check_dispatch(decisions_, tenant_of(identity), [&] {
+      return govern::DispatchQuestion{.by = policy.by,
+                                      .caller = policy.caller,
+                                      .model = target.name(),
+                                      .version = target.version(),
+                                      .digest = target.digest(),
+                                      .explicit_version = policy.explicit_version};
+    });
+    if (reason) {
+      throw refused_by_policy("node '" + name() + "' to run version " + target.version() + " of '" + target.name() + "'",
+                              *reason);
+    }
+  }
+
   static std::vector<Slot> slots_of(const std::vector<std::pair<std::string, Slot>>& named) {
     std::vector<Slot> slots;
     for (const auto& [port, slot] : named) slots.push_back(slot);
@@ -82,6 +103,7 @@ class CallNode : public StepNode {
   }
 
   CallParts parts_;
+  mutable govern::KeptDecisions decisions_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "govern/gate/governor.h"
 #include "server/core/workers.h"
 #include "server/pipeline/formula.h"
 #include "server/pipeline/node.h"
@@ -13,9 +14,18 @@
 // The kinds of nodes.
 namespace frazil::server {
 
-/// Calls a model or another pipeline.
+/// Whom a policy is told about a call of a pipeline.
+struct CallPolicy {
+  std::shared_ptr<govern::Governor> governor = {};  ///< null: there is no policy
+  const char* by = "call";                          ///< the innermost node around the call: "split", "fallback", ...
+  std::string caller = {};                          ///< the pipeline as NAME/VERSION
+  bool explicit_version = false;                    ///< the file names the version
+};
+
+/// Calls a model or another pipeline. Each run asks hook `dispatch` with the tenant of the request.
 struct CallParts {
   std::shared_ptr<const Served> target;
+  CallPolicy policy = {};
   std::vector<std::pair<std::string, Slot>> inputs, outputs;
   std::vector<std::pair<std::string, std::string>> emits;  ///< name of an output in the target, and here
   std::optional<std::chrono::microseconds> time_out;

@@ -76,10 +76,10 @@ std::vector<std::string> models_of_pipeline(const std::string& path);
 
 /// Reads a pipeline in the form of docs/reference/pipelines.md. `before` is the replaced pipeline, whose holdings are
 /// taken over, or null. `notify` receives notices about rolled-back arms. `hides_details`: as in HostScope; true for a
-/// pipeline that declares personal values. Throws api::Error (bad_input) that names file, line and key for unknown
-/// models, unknown values and type mismatches.
+/// pipeline that declares personal values. `governor`: the policy of calls, connections and programs; null: none. Throws
+/// api::Error (bad_input) that names file, line and key for unknown models, unknown values and type mismatches.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         const Pipeline* before, Workers& workers, const NoticeSink& notify,
-                                        bool hides_details);
+                                        bool hides_details, std::shared_ptr<govern::Governor> governor = nullptr);
 
 }  // namespace frazil::server

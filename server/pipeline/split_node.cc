@@ -115,7 +115,8 @@ class SplitNode : public StepNode {
           const auto now = Clock::now();
           const auto status = result ? std::nullopt : std::optional(result.error().status());
           if (status != Http::bad_request) {
-            if (status != Http::cancelled) count(arm, begun, now, status.has_value());
+            const bool of_arm = status != Http::cancelled && status != Http::forbidden;
+            if (of_arm) count(arm, begun, now, status.has_value());
           } else if (arm != parts_.baseline) {
             count_unless_clients(arm, flow, inputs, begun, now);
           }

@@ -102,6 +102,7 @@ struct Call {
   std::string trace;                     ///< W3C's traceparent; empty: none
   std::string record_id;                 ///< id of the request as records show it
   std::string node;                      ///< calling node of a pipeline; empty: a client
+  bool explicit_version = false;         ///< the client has named the version
   /// Receives parts: answers before the last one with outputs of Served::emitted(). Called in order, before `done`, on
   /// any thread. An exception fails the request. Not called for a caller that has left. Null: only one answer is
   /// wanted.

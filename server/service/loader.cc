@@ -197,7 +197,8 @@ api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const Mode
   govern::Governor* const governor = source_.governor.get();
   api::LoadOptions how{.policy = governor == nullptr
                                      ? nullptr
-                                     : governor->for_model({entry.name, std::to_string(number)}, std::move(context)),
+                                     : governor->for_model({entry.name, std::to_string(number)},
+                                                           govern::RunChecks::at_admission, std::move(context)),
                        .copies = source_.copies,
                        .registry = source_.registry,
                        .check_calls = false};
@@ -424,14 +425,14 @@ class Loader::Updater {
  public:
   /// `anew`: a pipeline to reload in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
-          Workers& workers, const NoticeSink& notify, govern::Governor* governor, govern::PendingEvents* pending,
-          bool hides_details)
+          Workers& workers, const NoticeSink& notify, std::shared_ptr<govern::Governor> governor,
+          govern::PendingEvents* pending, bool hides_details)
       : list_(list),
         repository_(std::move(repository)),
         anew_(std::move(anew)),
         workers_(workers),
         notify_(notify),
-        governor_(governor),
+        governor_(std::move(governor)),
         pending_(pending),
         hides_details_(hides_details) {}
 
@@ -477,7 +478,7 @@ class Loader::Updater {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
     std::shared_ptr<Pipeline> pipeline =
-        read_pipeline(file, entry.name, *repository_, before, workers_, notify_, hides_details_);
+        read_pipeline(file, entry.name, *repository_, before, workers_, notify_, hides_details_, governor_);
     check_policy(*pipeline, before);
     if (before != nullptr) pipeline->continue_counts_of(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
@@ -504,9 +505,9 @@ class Loader::Updater {
   const std::string anew_;
   Workers& workers_;
   const NoticeSink& notify_;
-  govern::Governor* const governor_;      ///< null: none
-  govern::PendingEvents* const pending_;  ///< null: events are recorded immediately
-  const bool hides_details_;              ///< see read_pipeline()
+  const std::shared_ptr<govern::Governor> governor_;  ///< null: none
+  govern::PendingEvents* const pending_;              ///< null: events are recorded immediately
+  const bool hides_details_;                          ///< see read_pipeline()
   std::set<std::string> begun_, done_;
 };
 
@@ -567,10 +568,9 @@ std::shared_ptr<const Repository> Loader::load_all() const {
   for (const Entry& entry : list) {
     if (!entry.pipeline) loads.load(entry);
   }
-  const auto repository =
-      Updater(list, loads.repository(), "", workers_, notify_, source_.governor.get(), loads.pending(),
-              config_.has_personal())
-          .run();
+  const auto repository = Updater(list, loads.repository(), "", workers_, notify_, source_.governor, loads.pending(),
+                                  config_.has_personal())
+                              .run();
   loads.keep();
   for (const Repository::NotReady& one : repository->not_ready()) {
     warn(notify_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
@@ -614,10 +614,9 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, {});
-  made.repository =
-      Updater(rest, loads.repository(), "", workers_, notify_, source_.governor.get(), loads.pending(),
-              config.has_personal())
-          .run();
+  made.repository = Updater(rest, loads.repository(), "", workers_, notify_, source_.governor, loads.pending(),
+                            config.has_personal())
+                        .run();
   loads.keep();
   config_ = config;
   *check_ = config.paths.check;
@@ -642,10 +641,9 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, needed);
-  auto repository =
-      Updater(rest, loads.repository(), name, workers_, notify_, source_.governor.get(), loads.pending(),
-              config_.has_personal())
-          .run();
+  auto repository = Updater(rest, loads.repository(), name, workers_, notify_, source_.governor, loads.pending(),
+                            config_.has_personal())
+                        .run();
   loads.keep();
   return repository;
 }
@@ -665,8 +663,7 @@ std::shared_ptr<const Repository> Loader::with_version(const Repository& from, c
     if (fault.name == name) models = models->with_not_ready(fault);
   }
   drop_unloaded(list, from, {});
-  return Updater(list, std::move(models), "", workers_, notify_, source_.governor.get(), nullptr,
-                 config_.has_personal())
+  return Updater(list, std::move(models), "", workers_, notify_, source_.governor, nullptr, config_.has_personal())
       .run();
 }
 

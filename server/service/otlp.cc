@@ -158,8 +158,10 @@ std::string spans_body(std::span<const std::shared_ptr<const RequestRecord>> rec
 }
 
 struct Otlp::Impl {
-  Impl(HttpUrl url, const TlsFiles& tls) : client(std::move(url), {.tls = tls}) {}
+  Impl(HttpUrl url, const TlsFiles& tls, MayUse may_use_)
+      : may_use(std::move(may_use_)), client(std::move(url), {.tls = tls}) {}
 
+  const MayUse may_use;
   HttpClient client;
   std::mutex mutex;
   std::condition_variable come;
@@ -185,20 +187,25 @@ struct Otlp::Impl {
   }
 
   bool post(const std::vector<std::shared_ptr<const RequestRecord>>& group) try {
-    return client.post_and_wait({.body = spans_body(group)}, Clock::now() + kPatience).status / 100 == 2;
+    return client.post_and_wait({.body = spans_body(group), .may_use = may_use}, Clock::now() + kPatience).status /
+               100 ==
+           2;
   } catch (const std::exception&) {
     return false;
   }
 };
 
-Otlp::Otlp(const std::string& collector, const TlsFiles& tls) {
+Otlp::Otlp(const std::string& collector, const TlsFiles& tls, std::shared_ptr<govern::Governor> governor) {
   std::string text = collector.contains("://") ? collector : "http://" + collector;
   const auto parts = UrlParts::parse(text);
   if (parts && parts->path == "/" && !text.contains('?')) text += text.ends_with('/') ? "v1/traces" : "/v1/traces";
   try {
     if (!parts || parts->port.empty())
       throw std::invalid_argument("expected HOST:PORT, http://HOST:PORT or https://...");
-    impl_ = std::make_unique<Impl>(HttpUrl::parse(text), tls);
+    const ExternalGate gate(
+        std::move(governor),
+        {.kind = "http", .host = parts->host, .port = std::stoi(parts->port), .path = UrlParts::parse(text)->path});
+    impl_ = std::make_unique<Impl>(HttpUrl::parse(text), tls, without_tenant(gate));
   } catch (const std::invalid_argument& error) {
     throw api::Error(api::Code::bad_input, std::string("paths.otlp: ") + error.what());
   } catch (const api::Error& error) {

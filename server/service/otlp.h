@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "govern/gate/governor.h"
 #include "server/config/server_config.h"
 #include "server/service/path_log.h"
 
@@ -17,7 +18,9 @@ class Otlp {
  public:
   /// `collector`: HOST:PORT, or a URL, whose path is by default /v1/traces. Throws api::Error (bad_input) for another
   /// text, and for unusable TLS files.
-  explicit Otlp(const std::string& collector, const TlsFiles& tls = {});
+  /// `governor`: asked for each connection; null: none.
+  explicit Otlp(const std::string& collector, const TlsFiles& tls = {},
+                std::shared_ptr<govern::Governor> governor = nullptr);
   ~Otlp();
   Otlp(const Otlp&) = delete;
   Otlp& operator=(const Otlp&) = delete;

@@ -44,8 +44,8 @@ void PathRecorder::record(Call& call, const Served& target) {
   };
 }
 
-std::shared_ptr<Otlp> PathRecorder::collector_of(const PathConfig& config) {
-  return config.otlp.empty() ? nullptr : std::make_shared<Otlp>(config.otlp, config.otlp_tls);
+std::shared_ptr<Otlp> PathRecorder::collector_of(const PathConfig& config) const {
+  return config.otlp.empty() ? nullptr : std::make_shared<Otlp>(config.otlp, config.otlp_tls, governor_);
 }
 
 void PathRecorder::set_collector(std::shared_ptr<Otlp> collector) {

@@ -13,7 +13,11 @@ namespace frazil::server {
 /// Records the paths of requests in a log, and sends them to a collector of spans. Thread-safe.
 class PathRecorder {
  public:
-  explicit PathRecorder(const PathConfig& config) : log_(config) { set_collector(collector_of(config)); }
+  /// `governor`: the policy of connections to a collector; null: none.
+  explicit PathRecorder(const PathConfig& config, std::shared_ptr<govern::Governor> governor = nullptr)
+      : governor_(std::move(governor)), log_(config) {
+    set_collector(collector_of(config));
+  }
 
   PathLog& log() { return log_; }
   const PathLog& log() const { return log_; }
@@ -21,13 +25,14 @@ class PathRecorder {
   void record(Call& call, const Served& target);
 
   /// Returns the collector of a configuration; null if spans are not sent. Throws api::Error for unusable TLS files.
-  static std::shared_ptr<Otlp> collector_of(const PathConfig& config);
+  std::shared_ptr<Otlp> collector_of(const PathConfig& config) const;
   /// Sends later spans to another collector; null: to none.
   void set_collector(std::shared_ptr<Otlp> collector);
 
  private:
   std::shared_ptr<Otlp> collector() const;
 
+  const std::shared_ptr<govern::Governor> governor_;
   PathLog log_;
   std::atomic<bool> sends_spans_ = false;
   mutable std::mutex mutex_;  // guards the member below

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <frazil/error.h>
 
@@ -19,6 +20,7 @@ namespace {
 using api::Port;
 
 constexpr std::int64_t kMaxIterations = 1'000'000;
+constexpr const char* kPipelineVersion = "1";
 
 using Scope = std::map<std::string, TypedSlot, std::less<>>;
 
@@ -157,13 +159,15 @@ class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
   PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
-                 const Holdings* before, NoticeSink notify, bool hides_details)
+                 const Holdings* before, NoticeSink notify, bool hides_details,
+                 std::shared_ptr<govern::Governor> governor)
       : models_(models),
         workers_(workers),
         folder_(std::move(folder)),
         name_(std::move(name)),
         notify_(std::move(notify)),
         hides_details_(hides_details),
+        governor_(std::move(governor)),
         holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
@@ -273,7 +277,11 @@ class PipelineReader {
   Read read_call(const YamlNode& step, const std::string& name, const Scope& scope) {
     const YamlNode model = step.at("model");
     const auto [of, version] = split_name(model.name());
-    CallParts parts{.target = models_.find(of, version)};
+    CallParts parts{.target = models_.find(of, version),
+                    .policy = {.governor = governor_,
+                               .by = by_,
+                               .caller = name_ + "/" + kPipelineVersion,
+                               .explicit_version = !version.empty()}};
     if (parts.target == nullptr) {
       model.fail(models_.why_not_ready(of, version).value_or("there is no model '" + model.name() + "'"));
     }
@@ -361,6 +369,15 @@ class PipelineReader {
     return read;
   }
 
+  /// Reads what runs in a node of a kind, which policies of calls are told about.
+  template <class F>
+  auto in_node(const char* kind, F read) {
+    const char* const outer = std::exchange(by_, kind);
+    auto result = read();
+    by_ = outer;
+    return result;
+  }
+
   /// Reads several blocks with equal result types.
   std::vector<ReadBlock> read_blocks(const YamlNode& list, const std::string& of, const Scope& scope) {
     std::vector<ReadBlock> blocks;
@@ -404,7 +421,7 @@ class PipelineReader {
   Read read_split(const YamlNode& node, const std::string& name, const Scope& scope) {
     SplitParts parts;
     const YamlNode list = node.at("arms");
-    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    std::vector<ReadBlock> blocks = in_node("split", [&] { return read_blocks(list, name, scope); });
     std::vector<Block> bodies = bodies_of(blocks);
     double sum = 0;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
@@ -446,20 +463,22 @@ class PipelineReader {
   }
 
   Read read_fallback(const YamlNode& list, const std::string& name, const Scope& scope) {
-    std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
+    std::vector<ReadBlock> blocks = in_node("fallback", [&] { return read_blocks(list, name, scope); });
     Results results = results_of(blocks);
     return {fallback_node(name, bodies_of(blocks), slots_of(results)), std::move(results)};
   }
 
   Read read_race(const YamlNode& list, const std::string& name, const Scope& scope) {
-    std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(list, name, scope); });
+    std::vector<ReadBlock> blocks =
+        in_node("race", [&] { return emissions_.in_dropped([&] { return read_blocks(list, name, scope); }); });
     Results results = results_of(blocks);
     return {race_node(name, bodies_of(blocks), slots_of(results), workers_), std::move(results)};
   }
 
   Read read_ensemble(const YamlNode& node, const std::string& name, const Scope& scope) {
     EnsembleParts parts{.blocks = {}, .least = 1, .mean = false};
-    std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(node.at("blocks"), name, scope); });
+    std::vector<ReadBlock> blocks = in_node(
+        "ensemble", [&] { return emissions_.in_dropped([&] { return read_blocks(node.at("blocks"), name, scope); }); });
     node.fields({{"blocks", kReadElsewhere},
                  {"least", [&](const YamlNode& n) { parts.least = n.whole(1, blocks.size()); }},
                  {"combine", [&](const YamlNode& n) {
@@ -523,7 +542,8 @@ class PipelineReader {
 
   Read read_shadow(const YamlNode& node, const std::string& name, const Scope& scope) {
     const double share = node.at("share").number(0, 1);
-    ReadBlock read = emissions_.in_dropped([&] { return read_block(node, name, name, scope); });
+    ReadBlock read =
+        in_node("shadow", [&] { return emissions_.in_dropped([&] { return read_block(node, name, name, scope); }); });
     return {shadow_node(name, share, std::move(read.block), workers_), {}};
   }
 
@@ -537,7 +557,8 @@ class PipelineReader {
                              .holdings = *holdings_,
                              .pipeline = name_,
                              .notify = notify_,
-                             .hides_details = hides_details_});
+                             .hides_details = hides_details_,
+                             .governor = governor_});
     if (!step.content.empty()) code_.insert(*digests_.insert(sha256(step.content)).first);
     return {std::move(step.node), std::move(step.results)};
   }
@@ -547,6 +568,8 @@ class PipelineReader {
   const std::string folder_, name_;
   const NoticeSink notify_;
   bool hides_details_;
+  const std::shared_ptr<govern::Governor> governor_;
+  const char* by_ = "call";  // see CallPolicy
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
@@ -577,9 +600,9 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         const Pipeline* before, Workers& workers, const NoticeSink& notify,
-                                        bool hides_details) {
+                                        bool hides_details, std::shared_ptr<govern::Governor> governor) {
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
-                        before != nullptr ? before->holdings() : nullptr, notify, hides_details);
+                        before != nullptr ? before->holdings() : nullptr, notify, hides_details, std::move(governor));
   Pipeline::Parts parts = reader.read(read_yaml(path));
   const auto digest_with = [file = sha256(read_config_file(path))](const std::set<std::string>& others) {
     std::string content = file;

@@ -6,7 +6,9 @@
 #include "server/config/config_yaml.h"
 #include "server/pipeline/pipeline.h"
 #include "server/service/path_watch.h"
+#include "server/service/config_policy.h"
 #include "server/service/request_audit.h"
+#include "server/service/request_policy.h"
 
 namespace frazil::server {
 namespace {
@@ -57,19 +59,21 @@ Service::Service(ServiceOptions options)
       traffic_(options_.notify),
       config_(options_.config),
       privacy_(options_.config.governance),
-      paths_(options_.config.paths),
+      paths_(options_.config.paths, options_.governor),
       shared_memory_(options_.max_shared_bytes),
       tenants_(options_.config.tenants),
-      gate_(tenants_, options_.config.network.with(options_.network)),
+      gate_(tenants_, options_.config.network.with(options_.network), options_.governor),
       admission_(options_.workers, options_.max_waiting),
       costs_(options_.config, options_.audit, workers_),
       workers_(options_.workers) {
-  states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify);
+  PermittedChange first(options_.governor, config_question({}, options_.config, ""));
+  states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify, options_.governor);
   const bool polls = options_.control == ModelControl::poll;
   FolderState before = polls ? state_of_folder(options_.folder) : FolderState();
   models_ = std::make_unique<ServedModels>(options_, workers_, *states_, privacy_.names());
   tether_.emplace(*models_);
   models_->load_first(tether_->caller(&ServedModels::serve_edited));
+  first.done();
   if (!polls) return;
   poll_ = std::make_unique<RepositoryPoll>(
       RepositoryPoll::Options{.folder = options_.folder,
@@ -108,6 +112,12 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   if (hides != nullptr) hides->hide_errors(call, *target);
   if (costs_.events().is_due()) change([this] { record_costs(); });
   costs_.settle_at_end(call);
+  if (options_.governor != nullptr) {
+    if (auto why = refusal_by_policy(call, *target, *options_.governor)) {
+      target->counts().add_unread(call.identity, call.arrived, *why);
+      return call.done(std::unexpected(std::move(*why)));
+    }
+  }
   if (auto why = is_replay ? std::nullopt : costs_.reserve(call, *target)) {
     return call.done(std::unexpected(std::move(*why)));
   }
@@ -138,6 +148,7 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   call.request.parameters = before->parameters;
   for (const auto& [name, value] : change.parameters) call.request.parameters[name] = value;
   call.request.choices = change.choices;
+  call.explicit_version = !change.version.empty();
   if (!other) {
     for (const PathRecord::Step& step : before->steps) {
       if (step.kind == "split") call.request.choices.emplace(step.node, step.taken);
@@ -156,13 +167,16 @@ void Service::record_costs() {
   }
 }
 
-Service::Reloaded Service::reload_config() try {
+Service::Reloaded Service::reload_config(const std::string& user) try {
   const std::scoped_lock lock(configuring_);
   if (options_.config_file.empty()) {
     throw Refusal(Http::bad_request,
                   "there is no configuration to read again: the server was started without --config");
   }
-  Reloaded reloaded = apply(read_server_config(options_.config_file));
+  ServerConfig next = read_server_config(options_.config_file);
+  PermittedChange change(options_.governor, config_question(config_, next, user));
+  Reloaded reloaded = apply(std::move(next));
+  change.done();
   ++reloads_;
   inform(options_.notify, "config",
          options_.config_file + " was read again: changed " + listed(reloaded.changed) +
@@ -182,7 +196,7 @@ Service::Reloaded Service::apply(ServerConfig next) {
   const bool other_count = next.state.max_sequences != config_.state.max_sequences;
   next.state = with_limits(config_.state, next.state);
   const bool other_collector = next.paths.otlp != config_.paths.otlp || next.paths.otlp_tls != config_.paths.otlp_tls;
-  std::shared_ptr<Otlp> collector = other_collector ? PathRecorder::collector_of(next.paths) : nullptr;
+  std::shared_ptr<Otlp> collector = other_collector ? paths_.collector_of(next.paths) : nullptr;
   for (const std::string& model : models_->reconfigure(next)) reloaded.changed.push_back("models." + model);
   if (next.governance != config_.governance) reloaded.changed.emplace_back("governance");
   costs_.budgets().replace(next);

@@ -68,7 +68,8 @@ class Service {
   };
   /// Reloads the configuration file. Running requests finish with the settings they began with. Throws Refusal
   /// (bad_request) for a file that cannot be read or does not fit the models; nothing is changed then.
-  Reloaded reload_config();
+  /// Asks hook `config` before anything changes; `user` is the tenant that asks. Throws Refusal (forbidden).
+  Reloaded reload_config(const std::string& user = "");
   /// Reloads the configuration on the thread for changes and reports the result to `notify`. Never throws.
   void begin_reload_config();
 

@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "server/core/json_text.h"
 #include "server/core/message.h"
+#include "server/service/config_policy.h"
 
 namespace frazil::server {
 namespace {
@@ -57,6 +59,18 @@ PathLog::Sampling with(PathLog::Sampling sampling, const std::string& name, cons
   return sampling;
 }
 
+/// Returns the change of the share of requests that are recorded, as a change of the setting paths.sample.
+govern::ConfigQuestion sampling_question(const PathLog::Sampling& before, const PathLog::Sampling& after,
+                                         const std::string& user) {
+  govern::ConfigQuestion question{.user = user};
+  const double old = before.on ? before.share : 0, now = after.on ? after.share : 0;
+  if (old != now) {
+    question.changes.push_back({.path = "paths.sample", .before = number_text(old), .after = number_text(now)});
+  }
+  question.lowered_sampling = now < old;
+  return question;
+}
+
 }  // namespace
 
 TraceSettings trace_settings(const PathLog& paths) {
@@ -67,11 +81,14 @@ TraceSettings trace_settings(const PathLog& paths) {
   return settings;
 }
 
-void change_trace_settings(PathLog& paths, const TraceSettings& settings) {
+void change_trace_settings(PathLog& paths, const TraceSettings& settings, std::shared_ptr<govern::Governor> governor,
+                           const std::string& user) {
   PathLog::Sampling next = paths.sampling();
   for (const auto& [name, values] : settings) next = with(next, name, values, paths.configured_sampling());
   if (next.on && !paths.keeps_any()) refuse("setting 'trace_level': no paths are kept: set paths.ring");
+  PermittedChange change(std::move(governor), sampling_question(paths.sampling(), next, user));
   paths.set_sampling(next);
+  change.done();
 }
 
 }  // namespace frazil::server

@@ -58,6 +58,7 @@ StateRedis::StateRedis(const std::string& address, const std::string& prefix, co
     if (!good && !is_passing(reply)) refuse_it("it answers '" + reply.text + "' to PING");
     if (!good) note_fault("it answers " + reply.text);
   } catch (const RedisFault& fault) {
+    if (fault.kind() == RedisFault::Kind::forbidden) refuse_it(std::string("the policy refuses it: ") + fault.what());
     if (fault.kind() == RedisFault::Kind::wrong) refuse_it(fault.what());
     note_fault(fault.what());
   }

@@ -10,6 +10,7 @@
 #include <frazil/error.h>
 
 #include "server/core/heap.h"
+#include "server/net/redis_stream.h"
 #include "server/state/state_bytes.h"
 #include "server/state/state_folder.h"
 #include "server/state/state_index.h"
@@ -36,7 +37,15 @@ Clock::time_point later(Clock::time_point now, microseconds idle) {
   return idle < most ? now + idle : Clock::time_point::max();
 }
 
-std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const NoticeSink& notify) {
+/// Returns a check of the connections to Redis.
+MayUse connection_check(const StateConfig& config, std::shared_ptr<govern::Governor> governor) {
+  const RedisAddress address = redis_address(config.redis);
+  return without_tenant(
+      {std::move(governor), {.kind = "redis", .host = address.host, .port = std::stoi(address.port)}});
+}
+
+std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const NoticeSink& notify,
+                                       std::shared_ptr<govern::Governor> governor) {
   if (!config.folder.empty() && !config.redis.empty()) {
     throw api::Error(api::Code::bad_input, "states of sequences are kept in a folder or in Redis, not in both: '" +
                                                config.folder + "', '" + config.redis + "'");
@@ -44,7 +53,9 @@ std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const NoticeSi
   if (!config.folder.empty()) return std::make_unique<StateFolder>(config.folder);
   if (!config.redis.empty()) {
     return std::make_unique<StateRedis>(config.redis, config.redis_prefix,
-                                        RedisOptions{.access = config.redis_access, .tls_name = "state.redis_tls"},
+                                        RedisOptions{.access = config.redis_access,
+                                                     .tls_name = "state.redis_tls",
+                                                     .may_connect = connection_check(config, std::move(governor))},
                                         notify);
   }
   return nullptr;
@@ -55,10 +66,10 @@ std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const NoticeSi
 struct StateStore::Impl {
   using Lock = std::unique_lock<std::mutex>;
 
-  Impl(StateConfig config_, Workers& workers_, const NoticeSink& notify)
+  Impl(StateConfig config_, Workers& workers_, const NoticeSink& notify, std::shared_ptr<govern::Governor> governor)
       : config(std::move(config_)),
         workers(workers_),
-        keeper(keeper_of(config, notify)),
+        keeper(keeper_of(config, notify, std::move(governor))),
         shared(keeper && keeper->shared()),
         pages(config.page_bytes, keeper.get()) {
     if (keeper == nullptr) return;
@@ -431,8 +442,9 @@ std::string_view StateKey::tenant_in(std::string_view text) {
   return good ? text.substr(at + 1, size) : std::string_view();
 }
 
-StateStore::StateStore(StateConfig config, Workers& workers, const NoticeSink& notify)
-    : impl_(std::make_unique<Impl>(std::move(config), workers, notify)) {}
+StateStore::StateStore(StateConfig config, Workers& workers, const NoticeSink& notify,
+                       std::shared_ptr<govern::Governor> governor)
+    : impl_(std::make_unique<Impl>(std::move(config), workers, notify, std::move(governor))) {}
 
 StateStore::~StateStore() { impl_->write_all(); }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "govern/gate/governor.h"
 #include "server/config/server_config.h"
 #include "server/core/notice.h"
 #include "server/core/workers.h"
@@ -49,7 +50,10 @@ class StateStore {
 
   /// `notify` receives notices about outages of Redis. Throws api::Error (bad_input) for an unusable folder, a Redis
   /// that denies access, and if both are configured.
-  StateStore(StateConfig config, Workers& workers, const NoticeSink& notify = [](const Notice&) {});
+  /// `governor`: asked for the connections to Redis; null: none.
+  StateStore(
+      StateConfig config, Workers& workers, const NoticeSink& notify = [](const Notice&) {},
+      std::shared_ptr<govern::Governor> governor = nullptr);
   /// Precondition: all turns have ended.
   ~StateStore();
   StateStore(const StateStore&) = delete;
