@@ -243,7 +243,7 @@ int serve(const ServeOptions& options) {
                    fmt::format("--workers {} --memory-limit {} --max-buffered-bytes {}", options.service.workers,
                                options.memory_limit, options.server.max_buffered));
   });
-  service.record_costs();
+  service->record_costs();
   audit_end.close("signal");
   return kDone;
 }
