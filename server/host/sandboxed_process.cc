@@ -80,8 +80,12 @@ FRAZIL_IN_CHILD void reset_signals() noexcept {
 FRAZIL_IN_CHILD bool drop_privileges(bool keep_capabilities) noexcept {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = {};
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-  return keep_capabilities || ::syscall(SYS_capset, &header, none) == 0;
+  if (keep_capabilities) return true;
+  if (::syscall(SYS_capget, &header, now) != 0) return false;
+  const bool has_none = (now[0].permitted | now[1].permitted | now[0].inheritable | now[1].inheritable) == 0;
+  return has_none || ::syscall(SYS_capset, &header, none) == 0;  // services may not make this call
 }
 
 FRAZIL_IN_CHILD bool limit_resources(const ChildPlan& plan) noexcept {
@@ -199,22 +203,10 @@ void add_mount(std::vector<std::string>& to, const SandboxPath& path) {
 /// for writing, because no limit applies to them.
 std::vector<std::string> in_namespaces(std::vector<std::string> program, std::span<const SandboxPath> paths,
                                        const std::string& bubblewrap) {
-  std::vector<std::string> command = {bubblewrap,
-                                      "--unshare-user",
-                                      "--unshare-pid",
-                                      "--unshare-net",
-                                      "--unshare-ipc",
-                                      "--unshare-uts",
-                                      "--unshare-cgroup-try",
-                                      "--die-with-parent",
-                                      "--cap-drop",
-                                      "ALL",
-                                      "--hostname",
-                                      "sandbox",
-                                      "--proc",
-                                      "/proc",
-                                      "--dev",
-                                      "/dev"};
+  std::vector<std::string> command = {bubblewrap};
+  for (const char* space : {"user", "pid", "net", "ipc", "uts"}) command.push_back(std::string("--unshare-") + space);
+  command.insert(command.end(), {"--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL"});
+  command.insert(command.end(), {"--proc", "/proc", "--dev", "/dev"});
   for (const SandboxPath& path : paths) add_mount(command, path);
   const std::string filter = std::to_string(kFilterOfBubblewrap);
   command.insert(command.end(),

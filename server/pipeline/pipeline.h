@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/config/sandbox_level.h"
 #include "server/core/workers.h"
 #include "server/model/repository.h"
 #include "server/pipeline/holdings.h"
@@ -68,9 +69,11 @@ class Pipeline : public Served {
 std::vector<std::string> models_of_pipeline(const std::string& path);
 
 /// Reads a pipeline in the form of docs/reference/pipelines.md. `before` is the replaced pipeline, whose holdings are
-/// taken over, or null. `notify` receives notices about rolled-back arms. Throws api::Error (bad_input) that names
-/// file, line and key for unknown models, unknown values and type mismatches.
+/// taken over, or null. `notify` receives notices about rolled-back arms and levels of sandboxes. `least_sandbox` applies
+/// to all steps that run in processes. Throws api::Error (bad_input) that names file, line and key for unknown models,
+/// unknown values, type mismatches and levels that cannot be reached.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers, const NoticeSink& notify);
+                                        const Pipeline* before, Workers& workers, const NoticeSink& notify,
+                                        SandboxLevel least_sandbox = SandboxLevel::none);
 
 }  // namespace frazil::server

@@ -407,13 +407,14 @@ class Loader::Updater {
  public:
   /// `anew`: a pipeline to reload in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
-          Workers& workers, const NoticeSink& notify, govern::Governor* governor)
+          Workers& workers, const NoticeSink& notify, govern::Governor* governor, SandboxLevel least_sandbox)
       : list_(list),
         repository_(std::move(repository)),
         anew_(std::move(anew)),
         workers_(workers),
         notify_(notify),
-        governor_(governor) {}
+        governor_(governor),
+        least_sandbox_(least_sandbox) {}
 
   std::shared_ptr<const Repository> run() && {
     for (const Entry& entry : list_) {
@@ -456,7 +457,8 @@ class Loader::Updater {
   void read(const Entry& entry, const Pipeline* before) {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
-    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, notify_);
+    std::shared_ptr<Pipeline> pipeline =
+        read_pipeline(file, entry.name, *repository_, before, workers_, notify_, least_sandbox_);
     check_policy(*pipeline);
     if (before != nullptr) pipeline->continue_counts_of(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
@@ -481,6 +483,7 @@ class Loader::Updater {
   Workers& workers_;
   const NoticeSink& notify_;
   govern::Governor* const governor_;  ///< null: none
+  const SandboxLevel least_sandbox_;
   std::set<std::string> begun_, done_;
 };
 
@@ -541,7 +544,9 @@ std::shared_ptr<const Repository> Loader::load_all() const {
   for (const Entry& entry : list) {
     if (!entry.pipeline) loads.load(entry);
   }
-  const auto repository = Updater(list, loads.repository(), "", workers_, notify_, source_.governor.get()).run();
+  const auto repository =
+      Updater(list, loads.repository(), "", workers_, notify_, source_.governor.get(), config_.governance.sandbox)
+          .run();
   loads.keep();
   for (const Repository::NotReady& one : repository->not_ready()) {
     warn(notify_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
@@ -585,7 +590,9 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, {});
-  made.repository = Updater(rest, loads.repository(), "", workers_, notify_, source_.governor.get()).run();
+  made.repository =
+      Updater(rest, loads.repository(), "", workers_, notify_, source_.governor.get(), config_.governance.sandbox)
+          .run();
   loads.keep();
   config_ = config;
   *check_ = config.paths.check;
@@ -610,7 +617,9 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, needed);
-  auto repository = Updater(rest, loads.repository(), name, workers_, notify_, source_.governor.get()).run();
+  auto repository =
+      Updater(rest, loads.repository(), name, workers_, notify_, source_.governor.get(), config_.governance.sandbox)
+          .run();
   loads.keep();
   return repository;
 }
@@ -630,7 +639,8 @@ std::shared_ptr<const Repository> Loader::with_version(const Repository& from, c
     if (fault.name == name) models = models->with_not_ready(fault);
   }
   drop_unloaded(list, from, {});
-  return Updater(list, std::move(models), "", workers_, notify_, source_.governor.get()).run();
+  return Updater(list, std::move(models), "", workers_, notify_, source_.governor.get(), config_.governance.sandbox)
+      .run();
 }
 
 void Loader::forget(const std::set<std::string>& names) const {

@@ -136,12 +136,13 @@ class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
   PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
-                 const Holdings* before, NoticeSink notify)
+                 const Holdings* before, NoticeSink notify, SandboxLevel least_sandbox)
       : models_(models),
         workers_(workers),
         folder_(std::move(folder)),
         name_(std::move(name)),
         notify_(std::move(notify)),
+        least_sandbox_(least_sandbox),
         holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
@@ -505,7 +506,8 @@ class PipelineReader {
                              .workers = workers_,
                              .holdings = *holdings_,
                              .pipeline = name_,
-                             .notify = notify_});
+                             .notify = notify_,
+                             .least_sandbox = least_sandbox_});
     if (!step.content.empty()) digests_.insert(sha256(step.content));
     return {std::move(step.node), std::move(step.results)};
   }
@@ -514,6 +516,7 @@ class PipelineReader {
   Workers& workers_;
   const std::string folder_, name_;
   const NoticeSink notify_;
+  const SandboxLevel least_sandbox_;
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
@@ -543,9 +546,10 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 }
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers, const NoticeSink& notify) {
+                                        const Pipeline* before, Workers& workers, const NoticeSink& notify,
+                                        SandboxLevel least_sandbox) {
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
-                        before != nullptr ? before->holdings() : nullptr, notify);
+                        before != nullptr ? before->holdings() : nullptr, notify, least_sandbox);
   Pipeline::Parts parts = reader.read(read_yaml(path));
   std::string content = sha256(read_config_file(path));
   for (const std::string& digest : reader.digests()) (content += '\n') += digest;

@@ -4,7 +4,7 @@ An attempt succeeds if it returns, or ends the process with the status 42. Each 
 limits, files (limits and higher levels, if the kernel has Landlock) or no-network.
 """
 
-import ctypes, fcntl, mmap, os, resource, socket, struct
+import ctypes, fcntl, mmap, os, resource, signal, socket, struct, time
 
 SECRET, VICTIM, ADDRESS, TCP, UDP, UNIX, ABSTRACT, ROOT = CONSTANTS
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -371,8 +371,6 @@ def _():
     expect(function() == os.getpid())
 
 
-at = -1
-
 def list_attempts():
     return "\n".join(f"{stopped_by}\t{name}" for name, stopped_by, _ in attempts)
 
@@ -385,3 +383,10 @@ def act(k):
         return ""
     except BaseException as error:
         return f"{type(error).__name__}: {error}"
+
+def linger(k):
+    for number in (1, 2, 13, 15):
+        signal.signal(number, signal.SIG_IGN)
+    print("started", flush=True)
+    while True:
+        time.sleep(1)

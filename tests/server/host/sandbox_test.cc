@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -217,6 +218,35 @@ class SandboxEscapes : public testing::Test {
     return command;
   }
 
+  /// Runs a server that calls a step without an end, and kills the server.
+  void kill_server_of(const PythonCommand& command) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const FileDescriptor from(ends[0]);
+    FileDescriptor to(ends[1]);
+    const pid_t server = ::fork();
+    if (server == 0) {
+      ::dup2(ends[1], STDERR_FILENO);
+      PythonProcess process(command, [] {});
+      called(process, 0);
+      ::_exit(0);
+    }
+    to.close();
+    std::array<char, 64> text{};
+    EXPECT_GT(::read(from.get(), text.data(), text.size()), 0);
+    EXPECT_THAT(text.data(), testing::StartsWith("started"));
+    EXPECT_TRUE(runs_here());
+    ::kill(server, SIGKILL);
+    ::waitpid(server, nullptr, 0);
+  }
+  /// Returns true if a process has a file of the folder among its arguments.
+  bool runs_here() const {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      if (content_of(entry.path() / "cmdline").find(file("")) != std::string::npos) return true;
+    }
+    return false;
+  }
+
   struct Attempt {
     std::string stopped_by, name;
   };
@@ -276,6 +306,19 @@ TEST_F(SandboxEscapes, FailAtEachLevelThatStopsThem) {
       }
     }
     EXPECT_TRUE(victim_->lives()) << name_of(level);
+  }
+}
+
+TEST_F(SandboxEscapes, ProcessesEndWithTheServer) {
+  for (const SandboxLevel level : {kNone, kLimits, kNoNetwork, kIsolated}) {
+    prepare();
+    PythonCommand one = command(level);
+    if (one.level != level) continue;
+    one.function = "linger";
+    kill_server_of(one);
+    const auto until = Clock::now() + std::chrono::seconds(20);
+    while (runs_here() && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_FALSE(runs_here()) << name_of(level);
   }
 }
 
