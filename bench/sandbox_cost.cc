@@ -20,7 +20,7 @@ namespace {
 using namespace frazil::server;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-constexpr int kStarts = 21, kRounds = 4000;
+constexpr int kStarts = 21, kRounds = 20000;
 constexpr std::array kLevels = {SandboxLevel::none, SandboxLevel::no_network, SandboxLevel::isolated};
 
 /// A small step: it allocates, computes, and asks for the time.
