@@ -29,6 +29,7 @@ ALLOWED = {
     "libopenjp2": "BSD-2-Clause",
     "libpng16": "libpng-2.0",
     "libre2": "BSD-3-Clause",
+    "libseccomp": "LGPL-2.1-only",
     "libsimdjson": "Apache-2.0",
     "libspdlog": "MIT",
     "libssl": "Apache-2.0",

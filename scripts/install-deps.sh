@@ -12,12 +12,12 @@ set -euo pipefail
 packages=(
   g++ make cmake ninja-build ccache mold pkg-config python3
   libprotozero-dev libtbb-dev libre2-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libssl-dev
-  libboost-dev libboost-context-dev libsimdjson-dev libnghttp2-dev libcurl4-openssl-dev zlib1g-dev libyaml-cpp-dev llvm-19-dev clang-19
+  libboost-dev libboost-context-dev libsimdjson-dev libnghttp2-dev libcurl4-openssl-dev libseccomp-dev zlib1g-dev libyaml-cpp-dev llvm-19-dev clang-19
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
   python3-dev python3-numpy python3-greenlet python3-pytest python3-pip python3-venv pybind11-dev patchelf
 )
-test_packages=(python3-yaml python3-kubernetes chromium chromium-driver redis-server python3-grpcio python3-protobuf python3-onnx)
+test_packages=(bubblewrap python3-yaml python3-kubernetes chromium chromium-driver redis-server python3-grpcio python3-protobuf python3-onnx)
 demo_packages=(haproxy)
 bench_packages=(libdnnl-dev python3-torch libtorch-dev libopenblas-pthread-dev)
 dev_packages=(

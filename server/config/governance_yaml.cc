@@ -6,6 +6,12 @@
 
 namespace frazil::server {
 
+SandboxLevel read_sandbox_level(const YamlNode& node) {
+  const auto level = sandbox_level_of(node.name());
+  if (!level) node.expected("none, limits, no-network or isolated");
+  return *level;
+}
+
 std::vector<std::string> read_personal(const YamlNode& node) {
   std::vector<std::string> names;
   std::set<std::string> seen;
@@ -23,7 +29,8 @@ GovernanceConfig read_governance(const YamlNode& node) {
                {"cost", [&](const YamlNode& x) { governance.cost = read_cost(x); }},
                {"personal", [&](const YamlNode& x) { governance.personal = read_personal(x); }},
                {"shown", [&](const YamlNode& x) { governance.shown = read_personal(x); }},
-               {"keys", [&](const YamlNode& x) { governance.keys = x.name(); }}});
+               {"keys", [&](const YamlNode& x) { governance.keys = x.name(); }},
+               {"sandbox", [&](const YamlNode& x) { governance.sandbox = read_sandbox_level(x); }}});
   return governance;
 }
 

@@ -124,7 +124,8 @@ void PythonProcess::spawn(const PythonCommand& command) {
   const std::string interpreter = interpreter_path(command.interpreter);
   auto [link, link_of_process] = new_link();
   auto [output, output_of_process] = new_pipe();
-  ProcessStart start{.arguments = {interpreter, "-u", "-c", frazil_python_runner, hex_of_run_filter(level_),
+  const std::string rules = level_ == SandboxLevel::isolated ? std::to_string(kRulesOfProgram) : "";
+  ProcessStart start{.arguments = {interpreter, "-u", "-c", frazil_python_runner, hex_of_run_filter(level_), rules,
                                    command.file, command.function},
                      .environment = command.environment,
                      .link = link_of_process.get(),

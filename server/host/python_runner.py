@@ -1,22 +1,27 @@
-"""Runs a function of the user for a step of a pipeline: FILTER FILE FUNCTION OUTPUT=TYPE...
+"""Runs a function of the user for a step of a pipeline: FILTER RULES FILE FUNCTION OUTPUT=TYPE...
 
 Messages are length-prefixed, on the socket at descriptor 3. The server starts this program in a sandbox. FILTER is a
-seccomp program in hexadecimal digits, or empty: it refuses to start programs, which the start of Python needs.
+seccomp program in hexadecimal digits, or empty: it refuses to start programs, which the start of Python needs. RULES is
+the descriptor of a Landlock ruleset, or empty.
 """
 
 import ctypes, importlib.machinery, importlib.util, os, resource, socket, struct, sys, traceback
 
-PR_SET_DUMPABLE, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 4, 22, 2
+PR_SET_DUMPABLE, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, LANDLOCK_RESTRICT_SELF = 4, 22, 2, 446
 link = socket.socket(fileno=3)
-limits = bytes.fromhex(sys.argv[1])
-file, name = sys.argv[2:4]
-outputs = [text.rsplit("=", 1) for text in sys.argv[4:]]
+limits, rules = bytes.fromhex(sys.argv[1]), sys.argv[2]
+file, name = sys.argv[3:5]
+outputs = [text.rsplit("=", 1) for text in sys.argv[5:]]
 
 class Program(ctypes.Structure):
     _fields_ = [("count", ctypes.c_ushort), ("steps", ctypes.c_char_p)]
 
 def confine():
     libc = ctypes.CDLL(None, use_errno=True)
+    if rules:
+        if libc.syscall(LANDLOCK_RESTRICT_SELF, int(rules), 0):
+            raise OSError(ctypes.get_errno(), "the sandbox cannot close the files")
+        os.close(int(rules))
     program = Program(len(limits) // 8, limits)
     if libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program)):
         raise OSError(ctypes.get_errno(), "the sandbox cannot be closed")

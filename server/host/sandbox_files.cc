@@ -40,12 +40,12 @@ struct [[gnu::packed]] LandlockPath {
   std::int32_t parent;
 };
 
-std::uint64_t rights_of_version(int version) {
+std::uint64_t handled_rights(int version, bool only_writes) {
   std::uint64_t rights = kAllOfFirst;
   if (version >= kFromRefer) rights |= kRefer;
   if (version >= kFromTruncate) rights |= kTruncate;
   if (version >= kFromDevice) rights |= kDevice;
-  return rights;
+  return only_writes ? rights & ~std::uint64_t{kReadFile | kReadFolder | kExecute} : rights;
 }
 
 std::uint64_t rights_of(SandboxPath::Use use) {
@@ -62,8 +62,8 @@ std::uint64_t rights_of(SandboxPath::Use use) {
 /// The rights of a path that is not a folder.
 constexpr std::uint64_t kOfFile = kExecute | kWriteFile | kReadFile | kTruncate | kDevice;
 
-FileDescriptor new_set(int version, bool network) {
-  LandlockSet set{.files = rights_of_version(version)};
+FileDescriptor new_set(int version, std::uint64_t files, bool network) {
+  LandlockSet set{.files = files};
   std::size_t size = sizeof set.files;
   if (version >= kFromTcp) {
     set.tcp = network ? kBindTcp : kBindTcp | kConnectTcp;
@@ -101,11 +101,12 @@ int landlock_version() noexcept {
   return version > 0 ? static_cast<int>(version) : 0;
 }
 
-FileDescriptor file_rules(std::span<const SandboxPath> paths, bool network) {
+FileDescriptor file_rules(std::span<const SandboxPath> paths, const FileRulesOptions& options) {
   const int version = landlock_version();
-  FileDescriptor rules = new_set(version, network);
+  const std::uint64_t handled = handled_rights(version, options.only_writes);
+  FileDescriptor rules = new_set(version, handled, options.network);
   if (!rules) rules_failed("rules for files");
-  for (const SandboxPath& path : paths) add_path(rules.get(), path, rights_of_version(version));
+  for (const SandboxPath& path : paths) add_path(rules.get(), path, handled);
   return rules;
 }
 

@@ -11,10 +11,15 @@ namespace frazil::server {
 /// Returns the version of the kernel's interface; 0: none.
 int landlock_version() noexcept;
 
-/// Returns a set of rules that allows `paths`, and connections over TCP with `network`. Where the kernel can, signals
+struct FileRulesOptions {
+  bool network = false;      ///< connections over TCP are allowed
+  bool only_writes = false;  ///< reading and running need no rule
+};
+
+/// Returns a set of rules that allows `paths`. Where the kernel can, signals
 /// and abstract Unix sockets beyond the process are refused, too. Throws std::runtime_error for a required path that is
 /// missing, and if the set cannot be made.
-FileDescriptor file_rules(std::span<const SandboxPath> paths, bool network);
+FileDescriptor file_rules(std::span<const SandboxPath> paths, const FileRulesOptions& options);
 
 /// Adds the calling process' own folder in /proc to the rules and applies them to the calling thread, which cannot be
 /// undone. Returns false with errno. Async-signal-safe.

@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
+
+#include "server/config/governance_yaml.h"
 
 namespace frazil::server {
 namespace {
 
-SandboxLevel level_from(const YamlNode& node) {
-  const auto level = sandbox_level_of(node.name());
-  if (!level) node.expected("none, limits, no-network or isolated");
-  return *level;
-}
-
 SandboxLevel most_from(const YamlNode& node) {
-  const SandboxLevel level = level_from(node);
+  const SandboxLevel level = read_sandbox_level(node);
   if (level == SandboxLevel::limits) node.expected("none, no-network or isolated: files and sockets are always closed");
   return level;
 }
@@ -22,7 +19,8 @@ void add_declared(SandboxSpec& to, const YamlNode& list, SandboxPath::Use use, c
   if (!list.is_list()) list.expected("a list of files and folders");
   for (const YamlNode& item : list.items()) {
     const auto path = std::filesystem::absolute(std::filesystem::path(folder) / item.name()).lexically_normal();
-    if (!std::filesystem::exists(path)) item.expected("a file or folder that exists");
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) item.expected("a file or folder that exists");
     to.paths.push_back({.path = path, .use = use, .required = true});
   }
 }
@@ -67,7 +65,7 @@ void read_sandbox(const YamlNode& step, const HostScope& scope, PythonCommand& c
     read_fields(*node, scope, command);
   }
   const auto level = node && node->is_map() ? node->find("level") : std::nullopt;
-  spec.least = std::max(level ? level_from(*level) : usual_level(spec), scope.least_sandbox);
+  spec.least = std::max(level ? read_sandbox_level(*level) : usual_level(spec), scope.least_sandbox);
 }
 
 std::string declaration_of_sandbox(const PythonCommand& command) {

@@ -42,8 +42,10 @@ struct ChildPlan {
   pid_t parent = 0;
   int input = -1, output = -1, link = -1;  ///< descriptors from kFirstFree
   int filter_file = -1;                    ///< becomes descriptor kFilterOfBubblewrap; -1: none
-  int rules = -1;                          ///< of Landlock; -1: none
-  bool confined = false;                   ///< no privileges, and `limits`
+  int rules = -1;                          ///< of Landlock, applied in the child; -1: none
+  int rules_of_program = -1;               ///< becomes descriptor kRulesOfProgram; -1: none
+  bool confined = false;                   ///< no new privileges, and `limits`
+  bool keeps_capabilities = false;         ///< bubblewrap drops them
   std::vector<Limit> limits;
   SyscallFilter filter;  ///< empty: none
   const char* failed = nullptr;
@@ -51,6 +53,7 @@ struct ChildPlan {
 };
 
 constexpr int kLink = 3, kFilterOfBubblewrap = 4, kFirstFree = 10, kExitOfChild = 127;
+static_assert(kRulesOfProgram == kFilterOfBubblewrap + 1);
 constexpr rlim_t kOpenFiles = 256, kTasksOfUser = 4096;
 
 FRAZIL_IN_CHILD bool place_descriptors(const ChildPlan& plan) noexcept {
@@ -60,8 +63,10 @@ FRAZIL_IN_CHILD bool place_descriptors(const ChildPlan& plan) noexcept {
   if (plan.link >= 0 && ::dup2(plan.link, kLink) < 0) return false;
   unsigned first = kLink + 1;
   if (plan.filter_file >= 0) {
-    if (::dup2(plan.filter_file, kFilterOfBubblewrap) < 0) return false;
-    first = kFilterOfBubblewrap + 1;
+    if (::dup2(plan.filter_file, kFilterOfBubblewrap) < 0 || ::dup2(plan.rules_of_program, kRulesOfProgram) < 0) {
+      return false;
+    }
+    first = kRulesOfProgram + 1;
   }
   return ::syscall(SYS_close_range, first, ~0U, 0U) == 0;
 }
@@ -72,10 +77,15 @@ FRAZIL_IN_CHILD void reset_signals() noexcept {
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &usual, nullptr);
 }
 
-FRAZIL_IN_CHILD bool drop_privileges() noexcept {
+FRAZIL_IN_CHILD bool drop_privileges(bool keep_capabilities) noexcept {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = {};
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::syscall(SYS_capset, &header, none) == 0;
+  if (keep_capabilities) return true;
+  if (::syscall(SYS_capget, &header, now) != 0) return false;
+  const bool has_none = (now[0].permitted | now[1].permitted | now[0].inheritable | now[1].inheritable) == 0;
+  return has_none || ::syscall(SYS_capset, &header, none) == 0;  // services may not make this call
 }
 
 FRAZIL_IN_CHILD bool limit_resources(const ChildPlan& plan) noexcept {
@@ -103,7 +113,7 @@ FRAZIL_IN_CHILD const char* set_up(ChildPlan& plan) noexcept {
   if (::setsid() < 0) return "its session";
   reset_signals();
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || ::getppid() != plan.parent) return "its end with the server";
-  if (plan.confined && !drop_privileges()) return "its privileges";
+  if (plan.confined && !drop_privileges(plan.keeps_capabilities)) return "its privileges";
   if (plan.confined && !limit_resources(plan)) return "its limits";
   if (plan.rules >= 0 && !apply_file_rules(plan.rules)) return "its rules for files";
   if (!place_descriptors(plan)) return "its descriptors";
@@ -193,22 +203,10 @@ void add_mount(std::vector<std::string>& to, const SandboxPath& path) {
 /// for writing, because no limit applies to them.
 std::vector<std::string> in_namespaces(std::vector<std::string> program, std::span<const SandboxPath> paths,
                                        const std::string& bubblewrap) {
-  std::vector<std::string> command = {bubblewrap,
-                                      "--unshare-user",
-                                      "--unshare-pid",
-                                      "--unshare-net",
-                                      "--unshare-ipc",
-                                      "--unshare-uts",
-                                      "--unshare-cgroup-try",
-                                      "--die-with-parent",
-                                      "--cap-drop",
-                                      "ALL",
-                                      "--hostname",
-                                      "sandbox",
-                                      "--proc",
-                                      "/proc",
-                                      "--dev",
-                                      "/dev"};
+  std::vector<std::string> command = {bubblewrap};
+  for (const char* space : {"user", "pid", "net", "ipc", "uts"}) command.push_back(std::string("--unshare-") + space);
+  command.insert(command.end(), {"--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL"});
+  command.insert(command.end(), {"--proc", "/proc", "--dev", "/dev"});
   for (const SandboxPath& path : paths) add_mount(command, path);
   const std::string filter = std::to_string(kFilterOfBubblewrap);
   command.insert(command.end(),
@@ -233,12 +231,15 @@ SandboxParts confine(ChildPlan& plan, ProcessStart& start, const SandboxSpec& sp
   if (level == SandboxLevel::isolated) {
     parts.filter_file.emplace(placeable(file_with(start_filter({.network = spec.network, .isolated = true})).get()));
     plan.filter_file = parts.filter_file->get();
+    parts.rules.emplace(placeable(file_rules(paths, {.network = spec.network, .only_writes = true}).get()));
+    plan.rules_of_program = parts.rules->get();
+    plan.keeps_capabilities = ::geteuid() == 0;  // the kernel requires them to map the user 0
     start.arguments = in_namespaces(std::move(start.arguments), paths, bubblewrap);
     return parts;
   }
   plan.filter = start_filter({.network = spec.network});
   if (landlock_version() == 0) return parts;
-  parts.rules.emplace(placeable(file_rules(paths, spec.network).get()));
+  parts.rules.emplace(placeable(file_rules(paths, {.network = spec.network}).get()));
   plan.rules = parts.rules->get();
   return parts;
 }

@@ -18,9 +18,14 @@ struct ProcessStart {
   int output = -1;                       ///< its stdout and stderr; -1: /dev/null
 };
 
+/// The descriptor of rules for files, which a process at the level `isolated` applies itself: bubblewrap could not
+/// mount anything under them.
+inline constexpr int kRulesOfProgram = 5;
+
 /// Starts a process as declared by `spec`, at a level of reach_of(). It leads a session and a process group, reads
-/// /dev/null, has no other descriptors, and is killed when the calling thread ends. Throws std::runtime_error if it
-/// cannot be started; errors of the program and of bubblewrap come later, as an exit. The caller waits for the process.
+/// /dev/null, has no other descriptors except kRulesOfProgram, and is killed when the calling thread ends. Throws
+/// std::runtime_error if it cannot be started; errors of the program and of bubblewrap come later, as an exit. The
+/// caller waits for the process.
 pid_t start_sandboxed(ProcessStart start, const SandboxSpec& spec, SandboxLevel level, const std::string& bubblewrap);
 
 /// Returns the path of a program, which is searched in PATH unless it has a slash. Empty: not found.

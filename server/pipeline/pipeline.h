@@ -1,9 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "server/access/governed.h"
+#include "server/config/sandbox_level.h"
 #include "server/core/workers.h"
 #include "server/model/repository.h"
 #include "server/pipeline/holdings.h"
@@ -11,6 +14,13 @@
 #include "server/pipeline/pipeline_graph.h"
 
 namespace frazil::server {
+
+/// What the server demands of the pipelines that it reads.
+struct PipelineRules {
+  bool hides_details = false;  ///< as in HostScope; also true for a pipeline that declares personal values
+  SandboxLevel least_sandbox = SandboxLevel::none;  ///< of steps that run in processes
+  std::shared_ptr<govern::Governor> governor = {};  ///< the policy of calls, connections and programs; null: none
+};
 
 /// A graph of model calls with branches, loops and fallbacks, which clients see as one model. It keeps the versions of
 /// models that it was created with. Thread-safe.
@@ -75,11 +85,11 @@ class Pipeline : public Served {
 std::vector<std::string> models_of_pipeline(const std::string& path);
 
 /// Reads a pipeline in the form of docs/reference/pipelines.md. `before` is the replaced pipeline, whose holdings are
-/// taken over, or null. `notify` receives notices about rolled-back arms. `hides_details`: as in HostScope; true for a
-/// pipeline that declares personal values. `governor`: the policy of calls, connections and programs; null: none. Throws
-/// api::Error (bad_input) that names file, line and key for unknown models, unknown values and type mismatches.
+/// taken over, or null. `notify` receives notices about rolled-back arms and levels of sandboxes. Throws api::Error
+/// (bad_input) that names file, line and key for unknown models, unknown values, type mismatches and levels that cannot
+/// be reached.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         const Pipeline* before, Workers& workers, const NoticeSink& notify,
-                                        bool hides_details, std::shared_ptr<govern::Governor> governor = nullptr);
+                                        const PipelineRules& rules = {});
 
 }  // namespace frazil::server

@@ -425,16 +425,14 @@ class Loader::Updater {
  public:
   /// `anew`: a pipeline to reload in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
-          Workers& workers, const NoticeSink& notify, std::shared_ptr<govern::Governor> governor,
-          govern::PendingEvents* pending, bool hides_details)
+          Workers& workers, const NoticeSink& notify, PipelineRules rules, govern::PendingEvents* pending)
       : list_(list),
         repository_(std::move(repository)),
         anew_(std::move(anew)),
         workers_(workers),
         notify_(notify),
-        governor_(std::move(governor)),
-        pending_(pending),
-        hides_details_(hides_details) {}
+        rules_(std::move(rules)),
+        pending_(pending) {}
 
   std::shared_ptr<const Repository> run() && {
     for (const Entry& entry : list_) {
@@ -478,19 +476,19 @@ class Loader::Updater {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
     std::shared_ptr<Pipeline> pipeline =
-        read_pipeline(file, entry.name, *repository_, before, workers_, notify_, hides_details_, governor_);
+        read_pipeline(file, entry.name, *repository_, before, workers_, notify_, rules_);
     check_policy(*pipeline, before);
     if (before != nullptr) pipeline->continue_counts_of(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
   }
 
   void check_policy(const Pipeline& pipeline, const Pipeline* before) const {
-    if (governor_ == nullptr) return;
-    ServedReports reports(governor_->report_options()), old(governor_->report_options());
+    if (rules_.governor == nullptr) return;
+    ServedReports reports(rules_.governor->report_options()), old(rules_.governor->report_options());
     const bool changed = before != nullptr && before->own_digest() != pipeline.own_digest();
     const govern::Json* const replaced = changed ? &old.of(*before) : nullptr;
     const govern::ServedName name{pipeline.name(), pipeline.version()};
-    if (const auto reason = governor_->check_pipeline(reports.of(pipeline), name, replaced, pending_)) {
+    if (const auto reason = rules_.governor->check_pipeline(reports.of(pipeline), name, replaced, pending_)) {
       throw api::Error(api::Code::bad_input, "the policy refuses pipeline '" + pipeline.name() + "': " + *reason);
     }
   }
@@ -505,9 +503,8 @@ class Loader::Updater {
   const std::string anew_;
   Workers& workers_;
   const NoticeSink& notify_;
-  const std::shared_ptr<govern::Governor> governor_;  ///< null: none
-  govern::PendingEvents* const pending_;              ///< null: events are recorded immediately
-  const bool hides_details_;                          ///< see read_pipeline()
+  const PipelineRules rules_;
+  govern::PendingEvents* const pending_;  ///< null: events are recorded immediately
   std::set<std::string> begun_, done_;
 };
 
@@ -556,6 +553,12 @@ void Loader::warn_of_skipped(const std::vector<Entry>& list) const {
   }
 }
 
+PipelineRules Loader::rules_of(const ServerConfig& config) const {
+  return {.hides_details = config.has_personal(),
+          .least_sandbox = config.governance.sandbox,
+          .governor = source_.governor};
+}
+
 std::shared_ptr<const Repository> Loader::load_all() const {
   const std::vector<Entry> list = entries();
   check_models(config_, list);
@@ -568,9 +571,8 @@ std::shared_ptr<const Repository> Loader::load_all() const {
   for (const Entry& entry : list) {
     if (!entry.pipeline) loads.load(entry);
   }
-  const auto repository = Updater(list, loads.repository(), "", workers_, notify_, source_.governor, loads.pending(),
-                                  config_.has_personal())
-                              .run();
+  const auto repository =
+      Updater(list, loads.repository(), "", workers_, notify_, rules_of(config_), loads.pending()).run();
   loads.keep();
   for (const Repository::NotReady& one : repository->not_ready()) {
     warn(notify_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
@@ -614,9 +616,8 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, {});
-  made.repository = Updater(rest, loads.repository(), "", workers_, notify_, source_.governor, loads.pending(),
-                            config.has_personal())
-                        .run();
+  made.repository =
+      Updater(rest, loads.repository(), "", workers_, notify_, rules_of(config), loads.pending()).run();
   loads.keep();
   config_ = config;
   *check_ = config.paths.check;
@@ -641,9 +642,8 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, needed);
-  auto repository = Updater(rest, loads.repository(), name, workers_, notify_, source_.governor, loads.pending(),
-                            config_.has_personal())
-                        .run();
+  auto repository =
+      Updater(rest, loads.repository(), name, workers_, notify_, rules_of(config_), loads.pending()).run();
   loads.keep();
   return repository;
 }
@@ -663,8 +663,7 @@ std::shared_ptr<const Repository> Loader::with_version(const Repository& from, c
     if (fault.name == name) models = models->with_not_ready(fault);
   }
   drop_unloaded(list, from, {});
-  return Updater(list, std::move(models), "", workers_, notify_, source_.governor, nullptr, config_.has_personal())
-      .run();
+  return Updater(list, std::move(models), "", workers_, notify_, rules_of(config_), nullptr).run();
 }
 
 void Loader::forget(const std::set<std::string>& names) const {

@@ -19,6 +19,7 @@
 #include "server/core/notice.h"
 #include "server/core/workers.h"
 #include "server/model/repository.h"
+#include "server/pipeline/pipeline.h"
 #include "server/state/state_store.h"
 
 namespace frazil::govern {
@@ -106,6 +107,7 @@ class Loader {
   ModelConfig config_of(const Entry& entry, const ServerConfig& config) const;
   api::Model model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config,
                       govern::LoadContext context) const;
+  PipelineRules rules_of(const ServerConfig& config) const;
   void warn_of_skipped(const std::vector<Entry>& list) const;
   std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config,
                                      const api::Model& model) const;

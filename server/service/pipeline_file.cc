@@ -159,22 +159,20 @@ class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
   PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
-                 const Holdings* before, NoticeSink notify, bool hides_details,
-                 std::shared_ptr<govern::Governor> governor)
+                 const Holdings* before, NoticeSink notify, PipelineRules rules)
       : models_(models),
         workers_(workers),
         folder_(std::move(folder)),
         name_(std::move(name)),
         notify_(std::move(notify)),
-        hides_details_(hides_details),
-        governor_(std::move(governor)),
+        rules_(std::move(rules)),
         holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
     Pipeline::Parts parts;
     Scope scope;
     if (const auto personal = root.find("personal")) parts.personal = read_personal(*personal);
-    hides_details_ |= !parts.personal.empty();
+    rules_.hides_details |= !parts.personal.empty();
     for (const auto& [name, type] : root.at("inputs").entries()) {
       parts.inputs.push_back(port_of(name, type));
       parts.input_slots.push_back(new_slot(parts.inputs.back().dtype));
@@ -278,7 +276,7 @@ class PipelineReader {
     const YamlNode model = step.at("model");
     const auto [of, version] = split_name(model.name());
     CallParts parts{.target = models_.find(of, version),
-                    .policy = {.governor = governor_,
+                    .policy = {.governor = rules_.governor,
                                .by = by_,
                                .caller = name_ + "/" + kPipelineVersion,
                                .explicit_version = !version.empty()}};
@@ -557,8 +555,9 @@ class PipelineReader {
                              .holdings = *holdings_,
                              .pipeline = name_,
                              .notify = notify_,
-                             .hides_details = hides_details_,
-                             .governor = governor_});
+                             .least_sandbox = rules_.least_sandbox,
+                             .hides_details = rules_.hides_details,
+                             .governor = rules_.governor});
     if (!step.content.empty()) code_.insert(*digests_.insert(sha256(step.content)).first);
     return {std::move(step.node), std::move(step.results)};
   }
@@ -567,8 +566,7 @@ class PipelineReader {
   Workers& workers_;
   const std::string folder_, name_;
   const NoticeSink notify_;
-  bool hides_details_;
-  const std::shared_ptr<govern::Governor> governor_;
+  PipelineRules rules_;
   const char* by_ = "call";  // see CallPolicy
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
@@ -600,9 +598,9 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         const Pipeline* before, Workers& workers, const NoticeSink& notify,
-                                        bool hides_details, std::shared_ptr<govern::Governor> governor) {
+                                        const PipelineRules& rules) {
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
-                        before != nullptr ? before->holdings() : nullptr, notify, hides_details, std::move(governor));
+                        before != nullptr ? before->holdings() : nullptr, notify, rules);
   Pipeline::Parts parts = reader.read(read_yaml(path));
   const auto digest_with = [file = sha256(read_config_file(path))](const std::set<std::string>& others) {
     std::string content = file;

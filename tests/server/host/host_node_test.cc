@@ -482,6 +482,115 @@ def look(x):
   ::close(high);
 }
 
+/// Limits end a call, with an error that names the node, and the next call works.
+TEST_F(PythonSteps, EndAtTheLimitsOfTheirSandbox) {
+  folder_.write("code.py", R"(
+import os
+import numpy as np
+def act(x, k):
+    if k == 1: np.ones(1 << 30)
+    if k == 2:
+        while True: pass
+    if k == 3: os.fork()
+    if k == 4:
+        with open(os.environ["TMPDIR"] + "/large", "wb") as file: file.write(bytes(2 << 20))
+    if k == 5:
+        kept = []
+        while True: kept.append(bytearray(1 << 20))
+    return x * k
+)");
+  const std::string failed = "500 node 'out': the Python function failed; the server's log has the reason";
+  const std::string ports = "inputs: {x: x, k: k}, outputs: {y: 'f32[N,2]'}";
+  serve("code: {python: code.py, interpreter: " + python() +
+            ", function: act, timeout_ms: 20000, environment: ['OPENBLAS_NUM_THREADS=1'], "
+            "sandbox: {memory: 1GiB, cpu_ms: 200, file: 1MiB, tmp: true}, " +
+            ports + "}",
+        "{x: 'f32[N,2]', k: 'f32[]'}");
+  const struct {
+    float k;
+    std::string why, log;
+  } cases[] = {{1, failed,
+                "MemoryError: Unable to allocate 8.00 GiB for an array with shape (1073741824,) and data "
+                "type float64 (code.py:5); its memory is limited to 1073741824 bytes"},
+               {2,
+                "504 node 'out': the Python function used more processor time than its limit of 200 ms; its process "
+                "is started again",
+                ""},
+               {3, failed, "PermissionError: [Errno 1] Operation not permitted (code.py:8)"},
+               {4, failed, "OSError: [Errno 27] File too large (code.py:10)"},
+               {5, failed, "MemoryError:  (code.py:13); its memory is limited to 1073741824 bytes"}};
+  for (const auto& [k, why, log] : cases) {
+    EXPECT_EQ(refused(run_with(k)), why);
+    if (!log.empty()) EXPECT_EQ(logged(), "model 'p': node 'out': " + log);
+    EXPECT_EQ(floats_of(run_with(10)), (std::vector<float>{10, 20})) << "after " << k;
+  }
+}
+
+TEST_F(PythonSteps, UseTheFilesThatTheyDeclare) {
+  folder_.write("code.py", R"(
+import os, helper, package.part
+def look(x):
+    def state(path):
+        try:
+            with open(os.path.join(os.path.dirname(__file__), path), "a" if path.startswith("out") else "r"): return path
+        except OSError: return "-"
+    return {"e": " ".join(map(state, ["table.csv", "other.csv", "out/new.txt"])) + str(os.path.exists(os.environ.get("TMPDIR", "-")))}
+)");
+  for (const char* name : {"helper.py", "package/__init__.py", "package/part.py"}) folder_.write(name, "");
+  for (const char* name : {"table.csv", "other.csv", "out/old.txt"}) folder_.write(name, "1");
+  const auto seen = [&](const std::string& sandbox) {
+    folder_.write("p.yaml", "inputs: {x: 'f32[N,2]'}\nsteps:\n  - {name: out, code: {python: code.py, interpreter: " +
+                                python() + ", function: look, sandbox: " + sandbox +
+                                ", inputs: {x: x}, outputs: {e: 'string[]'}}}\noutputs: {e: out.e}\n");
+    service_.emplace(options_of(folder_));
+    const auto outcome = run();
+    return outcome ? outcome->outputs.at(0).second.item<std::string>() : std::string(outcome.error().what());
+  };
+  for (const char* most : {"no-network", "isolated"}) {
+    EXPECT_EQ(seen(std::string("{most: ") + most + "}"), "- - -False");
+    EXPECT_EQ(seen(std::string("{most: ") + most + ", read: [table.csv], write: [out], tmp: true}"),
+              "table.csv - out/new.txtTrue");
+  }
+  EXPECT_EQ(seen("none"), "table.csv other.csv out/new.txtFalse");
+}
+
+TEST_F(PythonSteps, ReachALevelOrAreNotServed) {
+  const std::string ports = ", inputs: {x: x, k: k}, outputs: {y: 'f32[N,2]'}";
+  std::vector<std::string> notices;
+  const auto served = [&](const std::string& more, server::SandboxLevel least = server::SandboxLevel::none) {
+    folder_.write("p.yaml", "inputs: {x: 'f32[N,2]', k: 'f32[]'}\nsteps:\n  - {name: out, " +
+                                step("act", more + ports) + "}\noutputs: {y: out.y}\n");
+    server::ServiceOptions options = options_of(folder_);
+    options.config.governance.sandbox = least;
+    options.notify = [&](const server::Notice& notice) { notices.push_back(notice.text); };
+    try {
+      service_.emplace(options);
+      return notices.back();
+    } catch (const api::Error& error) {
+      return std::string(error.what());
+    }
+  };
+  const std::string none = "node 'out': its sandbox has the level 'none', no higher one: it is turned off";
+  EXPECT_EQ(served("sandbox: none"), none);
+  EXPECT_THAT(served("sandbox: {most: none, level: no-network}"),
+              HasSubstr("p.yaml:3: field 'steps[0].code': expected a sandbox of level 'no-network', only 'none' can be "
+                        "reached: it is turned off; a step can declare another level in 'sandbox: {level: ...}'"));
+  EXPECT_THAT(served("network: true, sandbox: {level: isolated}"),
+              HasSubstr("expected a sandbox of level 'isolated', only 'limits' can be reached: the step declares "
+                        "'network: true'"));
+  EXPECT_THAT(served("sandbox: none", server::SandboxLevel::limits),
+              HasSubstr("expected a sandbox of level 'limits', only 'none' can be reached"));
+  const struct {
+    std::string sandbox, why;
+  } bad[] = {{"sandbox: {level: strict}", "expected none, limits, no-network or isolated, got 'strict'"},
+             {"sandbox: {most: limits}", "expected none, no-network or isolated"},
+             {"sandbox: off", "field 'steps[0].code.sandbox': expected none, or a map"},
+             {"sandbox: {read: [missing]}", "expected a file or folder that exists, got 'missing'"},
+             {"sandbox: {memory: 1MiB}", "expected at least 67108864 bytes"},
+             {"sandbox: {cpu: 1}", "'cpu'"}};
+  for (const auto& [sandbox, why] : bad) EXPECT_THAT(served(sandbox), HasSubstr(why));
+}
+
 TEST_F(PythonSteps, ARequestThatDoesNotWaitLeavesTheProcessAlone) {
   serve(step("act", "timeout_ms: 5000, inputs: {x: x, k: k}, outputs: {y: 'f32[N,2]'}"), "{x: 'f32[N,2]', k: 'f32[]'}");
   const auto began = Clock::now();
