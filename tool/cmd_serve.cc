@@ -15,6 +15,7 @@
 #include "server/core/access_log.h"
 #include "server/core/log.h"
 #include "server/server.h"
+#include "tool/bits_environment.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/govern_files.h"
@@ -118,7 +119,11 @@ std::shared_ptr<govern::AuditLog> audit_log_of(const ServeOptions& options) {
       govern::AuditOptions{.folder = options.audit,
                            .origin = options.audit_origin,
                            .key = govern::SigningKey::from_pem(pem, "file '" + options.audit_key + "'")});
-  audit->append_durable({{"kind", "boot"}, {"build", FRAZIL_VERSION}});
+  const server::Environment environment = bits_environment();
+  audit->append_durable({{"kind", "boot"},
+                         {"build", FRAZIL_VERSION},
+                         {"environment", environment.digest()},
+                         {"blobs", {audit->put_blob(environment.text())}}});
   return audit;
 }
 
@@ -181,6 +186,7 @@ int serve(const ServeOptions& options) {
   allow_files(options.server.max_connections, notify);
   of_service.code_generator = code_generator_of(of_service);
   of_service.audit = audit_log_of(options);
+  of_service.environment = bits_environment();
   AuditEnd audit_end(of_service.audit);
   of_service.governor = governor_of(options, of_service);
   server::Service service(std::move(of_service));

@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "server/config/governance_yaml.h"
 #include "server/config/peer_yaml.h"
 #include "server/config/yaml.h"
 #include "server/core/digest.h"
@@ -327,7 +328,8 @@ ServerConfig config_from(const YamlNode& root) {
                {"tenants", [&](const YamlNode& x) { config.tenants = read_tenants(x); }},
                {"network", [&](const YamlNode& x) { config.network = read_network(x); }},
                {"state", [&](const YamlNode& x) { config.state = read_state(x); }},
-               {"paths", [&](const YamlNode& x) { config.paths = read_paths(x); }}});
+               {"paths", [&](const YamlNode& x) { config.paths = read_paths(x); }},
+               {"governance", [&](const YamlNode& x) { config.governance = read_governance(x); }}});
   return config;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/config/governance_config.h"
 #include "server/config/model_config.h"
 
 // The configuration file of `frazil serve --config`, as plain data.
@@ -96,6 +97,7 @@ struct ServerConfig {
   std::vector<Tenant> tenants;
   StateConfig state;
   PathConfig paths;
+  GovernanceConfig governance;
 };
 
 }  // namespace frazil::server

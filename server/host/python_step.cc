@@ -385,7 +385,7 @@ class PythonNode : public HostNode {
 
  protected:
   std::string endpoint() const override { return parts_.command.file + ":" + parts_.command.function; }
-  void start(StepCall step) const override {
+  void ask(StepCall step) const override {
     const Flow& flow = *step.flow;
     expect_time(flow);
     std::string request;
@@ -475,7 +475,9 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
   PythonParts parts;
   parts.command.file = std::filesystem::absolute(std::filesystem::path(scope.folder) / node.at("python").name());
   parts.command.function = node.at("function").name();
-  HostStep step{.content = read_config_file(parts.command.file)};
+  std::string& kept = scope.source.files[node.at("python").name()];
+  if (!scope.kept) kept = read_config_file(parts.command.file);
+  HostStep step{.content = kept};
   node.fields({{"python", kReadElsewhere},
                {"function", kReadElsewhere},
                {"interpreter", [&](const YamlNode& n) { parts.command.interpreter = n.name(); }},
@@ -490,13 +492,13 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
     parts.command.outputs.push_back(output + "=" + numpy_type_of(result.type.dtype));
   }
   step.results = parts.outputs;
-  try {
-    parts.pool = scope.holdings.get<PythonPool>(declaration_of_pool(name, parts, step.content), [&] {
-      return std::make_shared<PythonPool>(parts.command, parts.processes, parts.time_out);
-    });
-  } catch (const std::runtime_error& why) {  // a Refusal or Outside; the file's author may read both
-    node.at("python").fail(why.what());
-  }
+  if (!scope.kept) try {
+      parts.pool = scope.holdings.get<PythonPool>(declaration_of_pool(name, parts, step.content), [&] {
+        return std::make_shared<PythonPool>(parts.command, parts.processes, parts.time_out);
+      });
+    } catch (const std::runtime_error& why) {  // a Refusal or Outside; the file's author may read both
+      node.at("python").fail(why.what());
+    }
   step.node = std::make_unique<PythonNode>(name, std::move(parts), scope);
   return step;
 }

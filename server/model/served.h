@@ -31,6 +31,12 @@ class Served : public std::enable_shared_from_this<Served> {
   /// Continues the counts of `before`, which this version replaces. Call it before publishing the version.
   void continue_counts_of(const Served& before) { counts_ = before.counts_; }
 
+  /// Sets the digest of the manifest by which an audit log has kept this definition. Call it before publishing the
+  /// version.
+  void set_manifest(std::string digest) const { manifest_ = std::move(digest); }
+  /// Returns that digest; empty if the definition is not kept.
+  const std::string& manifest() const { return manifest_; }
+
   virtual std::string_view platform() const = 0;
   virtual const std::vector<api::Port>& inputs() const = 0;
   virtual const std::vector<api::Port>& outputs() const = 0;
@@ -79,6 +85,7 @@ class Served : public std::enable_shared_from_this<Served> {
   void count_parts(Call& call) const;
 
   std::string name_, version_;
+  mutable std::string manifest_;
   std::shared_ptr<RequestCounts> counts_ = std::make_shared<RequestCounts>();
 };
 

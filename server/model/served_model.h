@@ -24,6 +24,7 @@ class ServedModel : public Served {
   ServedModel(const std::string& name, const std::string& version, Parts parts);
 
   const api::Model& model() const { return parts_.model; }
+  const Parts& parts() const { return parts_; }
   std::string_view platform() const override { return "frazil_onnx"; }
   const std::vector<api::Port>& inputs() const override { return parts_.model.inputs(); }
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }
@@ -42,6 +43,12 @@ class ServedModel : public Served {
   void start(Call call) const override;
 
  private:
+  void begin(Call call) const;
+  /// Makes the call's next failure part of its recording.
+  void record_failure(Call& call) const;
+  /// Sets what the record has of the next run of a replay: its state and its way. Returns false if the record has the
+  /// answer itself, which the job has then got.
+  bool take_recorded(Job& job) const;
   std::vector<api::Array> inputs_of(InferRequest& request) const;
 
   Parts parts_;

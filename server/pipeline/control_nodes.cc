@@ -97,7 +97,7 @@ class SwitchNode : public Node {
     }
     if (taken) {
       count_taken(one.block);
-      flow.note({.node = name(), .kind = "switch", .taken = one.block.name, .why = why});
+      flow.decided({.node = name(), .kind = "switch", .taken = one.block.name, .why = why});
     }
     return {Array::scalar(taken), Array::scalar(why)};
   }
@@ -165,7 +165,7 @@ class LoopNode : public Node {
     const Flow& flow = *call.flow;
     if (call.part == kEnded) {
       const std::int64_t count = call.inputs[0].values<std::int64_t>().front();
-      flow.note({.node = name(), .kind = "loop", .taken = std::to_string(count) + " iterations"});
+      flow.decided({.node = name(), .kind = "loop", .taken = std::to_string(count) + " iterations"});
       return call.done(std::vector<Array>{});
     }
     count_taken(parts_.block);

@@ -86,6 +86,7 @@ struct InferResponse {
 using Outcome = std::expected<InferResponse, Refusal>;
 
 class PathRecord;
+class Recording;
 class Served;
 
 /// A request in progress. It moves from stage to stage; exactly one stage calls `done`.
@@ -97,6 +98,7 @@ struct Call {
   std::optional<Clock::time_point> deadline;
   std::shared_ptr<const Served> target;  ///< keeps the serving version alive
   std::shared_ptr<PathRecord> path;      ///< record of the path; may be null
+  std::shared_ptr<Recording> recording = {};  ///< record for replays, or a replay's; may be null
   std::string trace;                     ///< W3C's traceparent; empty: none
   std::string node;                      ///< calling node of a pipeline; empty: a client
   /// Receives parts: answers before the last one with outputs of Served::emitted(). Called in order, before `done`, on

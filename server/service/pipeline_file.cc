@@ -135,13 +135,16 @@ std::size_t arm_of(const YamlNode& node, const std::string& name, const std::vec
 class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
+  /// `source` receives what steps read; `kept`: it has that instead.
   PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
-                 const Holdings* before, NoticeSink notify)
+                 const Holdings* before, NoticeSink notify, PipelineSource& source, bool kept)
       : models_(models),
         workers_(workers),
         folder_(std::move(folder)),
         name_(std::move(name)),
         notify_(std::move(notify)),
+        source_(source),
+        kept_(kept),
         holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
@@ -505,7 +508,9 @@ class PipelineReader {
                              .workers = workers_,
                              .holdings = *holdings_,
                              .pipeline = name_,
-                             .notify = notify_});
+                             .notify = notify_,
+                             .source = source_,
+                             .kept = kept_});
     if (!step.content.empty()) digests_.insert(sha256(step.content));
     return {std::move(step.node), std::move(step.results)};
   }
@@ -514,12 +519,21 @@ class PipelineReader {
   Workers& workers_;
   const std::string folder_, name_;
   const NoticeSink notify_;
+  PipelineSource& source_;
+  const bool kept_;
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
   Emissions emissions_;
   std::set<std::string> names_, digests_;
 };
+
+/// Returns the digest of a pipeline: of its file, and of what it uses.
+std::string digest_of(const PipelineSource& source, const PipelineReader& reader) {
+  std::string content = source.digest;
+  for (const std::string& digest : reader.digests()) (content += '\n') += digest;
+  return "sha256:" + sha256(content);
+}
 
 void collect_models(const YamlNode& node, std::set<std::string>& names) {
   if (node.is_map()) {
@@ -544,12 +558,24 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         const Pipeline* before, Workers& workers, const NoticeSink& notify) {
+  auto source = std::make_shared<PipelineSource>();
+  source->text = read_config_file(path);
+  source->digest = sha256(source->text);
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
-                        before != nullptr ? before->holdings() : nullptr, notify);
+                        before != nullptr ? before->holdings() : nullptr, notify, *source, false);
   Pipeline::Parts parts = reader.read(read_yaml(path));
-  std::string content = sha256(read_config_file(path));
-  for (const std::string& digest : reader.digests()) (content += '\n') += digest;
-  parts.digest = "sha256:" + sha256(content);
+  parts.digest = digest_of(*source, reader);
+  parts.source = std::move(source);
+  return std::make_shared<Pipeline>(name, std::move(parts));
+}
+
+std::shared_ptr<Pipeline> kept_pipeline(const PipelineSource& source, const std::string& name, const Repository& models,
+                                        Workers& workers) {
+  auto own = std::make_shared<PipelineSource>(source);
+  PipelineReader reader(models, workers, "", name, nullptr, [](const Notice&) {}, *own, true);
+  Pipeline::Parts parts = reader.read(read_yaml_text(own->text, name + ".yaml"));
+  parts.digest = digest_of(*own, reader);
+  parts.source = std::move(own);
   return std::make_shared<Pipeline>(name, std::move(parts));
 }
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <set>
 
+#include "server/service/definition_keeper.h"
+
 namespace frazil::server {
 namespace {
 
@@ -152,6 +154,7 @@ std::vector<std::string> ServedModels::reconfigure(const ServerConfig& config) {
 }
 
 void ServedModels::swap_in(std::shared_ptr<const Repository> repository) {
+  if (options_.keeper != nullptr) options_.keeper->keep(*repository);
   const std::scoped_lock lock(mutex_);
   repository_.swap(repository);
 }

@@ -4,7 +4,7 @@
 
 #include "server/config/config_yaml.h"
 #include "server/pipeline/pipeline.h"
-#include "server/service/request_audit.h"
+#include "server/service/definition_keeper.h"
 
 namespace frazil::server {
 namespace {
@@ -30,9 +30,21 @@ std::vector<std::string> differences(const StateConfig& a, const StateConfig& b)
   return keys;
 }
 
-ServiceOptions with_registry(ServiceOptions options) {
+/// Adds what the options leave to the service.
+ServiceOptions completed(ServiceOptions options) {
   if (options.registry == nullptr) options.registry = std::make_shared<api::Registry>();
+  const GovernanceConfig& governance = options.config.governance;
+  if (options.audit == nullptr || !governance.payloads || options.keeper != nullptr) return options;
+  options.keeper = std::make_shared<DefinitionKeeper>(options.audit, options.notify);
+  if (governance.keys.empty()) {
+    warn(options.notify, "audit", "payloads of requests are not sealed: set governance.keys to a folder of keys");
+  }
   return options;
+}
+
+std::shared_ptr<RequestAudit> request_audit_of(const ServiceOptions& options) {
+  if (options.audit == nullptr) return nullptr;
+  return std::make_shared<RequestAudit>(options.audit, options.config.governance, options.environment.digest());
 }
 
 std::string listed(const std::vector<std::string>& keys) {
@@ -44,10 +56,11 @@ std::string listed(const std::vector<std::string>& keys) {
 }  // namespace
 
 Service::Service(ServiceOptions options)
-    : options_(with_registry(std::move(options))),
+    : options_(completed(std::move(options))),
       traffic_(options_.notify),
       config_(options_.config),
       paths_(options_.config.paths),
+      request_audit_(request_audit_of(options_)),
       shared_memory_(options_.max_shared_bytes),
       tenants_(options_.config.tenants),
       gate_(tenants_, options_.config.network.with(options_.network)),
@@ -83,9 +96,9 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   }
   call.target = target;
   if (call.path == nullptr) {
-    if (options_.audit != nullptr) audit_request(call, *target, options_.audit);
     paths_.record(call, *target);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
+    if (request_audit_ != nullptr) audit_request(call, *target, request_audit_);
   }
   target->infer(std::move(call));
 }

@@ -20,6 +20,7 @@
 #include "server/service/admission.h"
 #include "server/service/path_recorder.h"
 #include "server/service/repository_poll.h"
+#include "server/service/request_audit.h"
 #include "server/service/served_models.h"
 #include "server/service/service_options.h"
 #include "server/service/traffic.h"
@@ -124,6 +125,7 @@ class Service {
   ServerConfig config_;     // current configuration; guarded by configuring_
   std::atomic<std::uint64_t> reloads_ = 0, failed_reloads_ = 0;
   PathRecorder paths_;
+  const std::shared_ptr<RequestAudit> request_audit_;  ///< null: requests leave no events
   SharedMemory shared_memory_;
   Tenants tenants_;
   Gate gate_;
