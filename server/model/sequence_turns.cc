@@ -192,7 +192,8 @@ void SequenceTurns::take_turn(Job job, const State::Ptr& state, State::Ptr paren
     if (!input.empty()) found.emplace_back(links[i].input, input);
   }
   if (job.call.path != nullptr) job.call.path->set_state(found);
-  job.state = std::move(found);
+  // A handle to a growing state makes the run copy it, so that only a recording keeps one.
+  if (job.call.recording != nullptr) job.state = std::move(found);
   job.finish = [this, print, finish = std::move(job.finish)](Call call, Values values) {
     try {
       end_turn(call, values, print);

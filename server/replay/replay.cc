@@ -257,30 +257,45 @@ ReplayReport Replayer::replay(std::uint64_t entry, const ReplayChanges& changes)
   ReplayReport report;
   const Json event = event_at(entry, report);
   if (event.is_null()) return report;
-  auto payload = payload_at(entry, event, report);
+  const auto payload = payload_at(entry, event, report);
   if (!payload) return report;
   compare_environment(event, report);
+  const std::string mode = report.mode;
+  report = replay(*payload, changes, report.cause);
+  if (changes.empty()) report.mode = mode;
+  return report;
+}
+
+Payload Replayer::payload(std::uint64_t entry) const {
+  ReplayReport report;
+  const Json event = event_at(entry, report);
+  auto payload = event.is_null() ? std::nullopt : payload_at(entry, event, report);
+  if (!payload) throw api::Error(api::Code::bad_input, "entry " + std::to_string(entry) + ": " + report.cause);
+  return *std::move(payload);
+}
+
+ReplayReport Replayer::replay(const Payload& payload, const ReplayChanges& changes, const std::string& environment) {
+  ReplayReport report;
   if (!changes.empty()) report.mode = "what if";
-  const std::string environment = std::exchange(report.cause, "");
-  const auto served = definition(*payload, changes, report);
+  const auto served = definition(payload, changes, report);
   if (served == nullptr) return report;
   const auto mode = changes.empty() ? Recording::Mode::exact : Recording::Mode::what_if;
-  const auto recording = std::make_shared<Recording>(mode, payload->happenings);
-  const Outcome outcome = run(served, *payload, changes, recording);
+  const auto recording = std::make_shared<Recording>(mode, payload.happenings);
+  const Outcome outcome = run(served, payload, changes, recording);
   const Recording::Findings findings = recording->findings();
   std::vector<std::string> reasons = findings.loosened;
   if (!environment.empty()) reasons.insert(reasons.begin(), environment);
   report.cause = all_reasons(reasons);
   report.step = findings.node;
   report.step_difference = findings.what;
-  compare_outcome(*payload, outcome, report.cause, report);
+  compare_outcome(payload, outcome, report.cause, report);
   if (!changes.empty() && outcome) {
     for (const auto& [name, value] : outcome->outputs) report.outputs.emplace_back(name, value.str());
   }
-  const bool by_time = is_transient(payload->status) && report.result == ReplayResult::different && changes.empty();
+  const bool by_time = is_transient(payload.status) && report.result == ReplayResult::different && changes.empty();
   if (by_time) {
     report.result = ReplayResult::refused;
-    report.cause = "the request ended with status " + std::to_string(static_cast<unsigned>(payload->status)) +
+    report.cause = "the request ended with status " + std::to_string(static_cast<unsigned>(payload.status)) +
                    ", which depends on time and load";
   }
   // Equal outputs by another path are a difference, too.

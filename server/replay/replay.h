@@ -60,6 +60,10 @@ class Replayer {
   /// Replays the request at an index of the log. Never throws for what the log lacks: the report names it. Throws
   /// api::Error (bad_input) for an index that is not of a request, and for changes that do not fit the request.
   ReplayReport replay(std::uint64_t entry, const ReplayChanges& changes = {});
+  /// Returns the payload of a request. Throws api::Error (bad_input) with the cause if there is none.
+  Payload payload(std::uint64_t entry) const;
+  /// Replays a payload. `environment`: why equal bits cannot be expected; empty: they can.
+  ReplayReport replay(const Payload& payload, const ReplayChanges& changes, const std::string& environment);
 
  private:
   govern::Json event_at(std::uint64_t entry, ReplayReport& report) const;

@@ -13,6 +13,7 @@
 #include "server/config/server_config.h"
 #include "server/core/json_text.h"
 #include "server/request/path_record.h"
+#include "server/request/recording.h"
 
 namespace frazil::server {
 
@@ -31,6 +32,7 @@ struct RequestRecord {
   std::vector<PathRecord::Step> steps;
   std::map<std::string, Parameter> parameters;
   std::vector<NamedArray> inputs, outputs;  ///< including the sequence's state; stored only for replays
+  std::vector<Happening> happenings;        ///< what its inputs do not determine; stored only for replays
   std::vector<std::string> redacted;        ///< names of inputs and outputs whose values are hidden
 };
 

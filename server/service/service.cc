@@ -127,11 +127,7 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   call.request.parameters = before->parameters;
   for (const auto& [name, value] : change.parameters) call.request.parameters[name] = value;
   call.request.choices = change.choices;
-  if (!other) {
-    for (const PathRecord::Step& step : before->steps) {
-      if (step.kind == "split") call.request.choices.emplace(step.node, step.taken);
-    }
-  }
+  if (!other) call.recording = std::make_shared<Recording>(Recording::Mode::what_if, before->happenings);
   for (const auto& [name, value] : before->outputs) call.request.outputs.push_back({.name = name});
   call.done = [before, path = call.path, done = std::move(done)](Outcome now) { done(*before, std::move(now), *path); };
   infer(target, std::move(call));

@@ -35,7 +35,8 @@ inline void register_unpredictable_functions() {
     };
     server::register_host_function("noise", signature, noisy);
     server::register_host_function("moody", signature, [noisy](const server::HostCall& call) {
-      if (host_calls() % 3 == 0) throw server::Refusal(server::Http::unavailable, "not now " + std::to_string(++host_calls()));
+      if (host_calls() % 3 == 0)
+        throw server::Refusal(server::Http::unavailable, "not now " + std::to_string(++host_calls()));
       return noisy(call);
     });
     return true;

@@ -27,8 +27,7 @@ std::string dense_text(std::size_t inner) {
          "]) return y = %y }";
 }
 
-constexpr const char* kDraws =
-    "graph draws(%x: f32[N,4]) { %r = RandomNormalLike(%x) %y = Add(%x, %r) return y = %y }";
+constexpr const char* kDraws = "graph draws(%x: f32[N,4]) { %r = RandomNormalLike(%x) %y = Add(%x, %r) return y = %y }";
 constexpr const char* kCosine = "graph cosine(%x: f32[N,4]) { %y = Cos(%x) return y = %y }";
 /// Fails if the largest value of a row is above 1: its index is outside of the tensor.
 constexpr const char* kMayFail =
@@ -137,6 +136,184 @@ TEST_F(Replays, OfRandomPipelinesHaveEqualBits) {
   for (const auto& [result, count] : results) std::cout << count << " " << result << "\n";
   EXPECT_EQ(results["equal"], wanted);
   EXPECT_EQ(host_calls(), calls) << "a replay has called a host";
+}
+
+// ---- single cases ----
+
+class SingleReplays : public Replays {
+ protected:
+  /// Serves a pipeline "p" of steps that give `y`, asks it once, and opens the log.
+  void record(const std::string& steps, const std::string& y,
+              server::GovernanceConfig governance = {.payloads = true}) {
+    add_models();
+    folder_.write("p.yaml", "inputs: {x: 'f32[N,4]'}\nsteps:\n" + steps + "outputs: {y: " + y + "}\n");
+    serve(std::move(governance));
+    api::Array x(api::Dtype::f32, {2, 4});
+    for (float& value : x.mutable_values<float>()) value = 0.25F;
+    (void)ask(*service_, {.model = "p", .inputs = {{"x", x}}, .sequence = {.id = "one", .start_if_new = true}}).get();
+    end();
+    replayer_.emplace(log_.path(), keys_.path(), here_);
+  }
+  ReplayReport replay(const std::vector<std::string>& changes = {}) {
+    server::ReplayChanges all;
+    for (const std::string& change : changes) server::add_change(all, change);
+    return replayer_->replay(requests().at(0), all);
+  }
+  /// Replays the request after a change of what was recorded.
+  ReplayResult replay_changed(const std::function<void(Payload&)>& change) {
+    Payload payload = replayer_->payload(requests().at(0));
+    change(payload);
+    return replayer_->replay(payload, {}, "").result;
+  }
+
+  std::optional<server::Replayer> replayer_;
+};
+
+constexpr const char* kAllKinds = R"(
+  - name: route
+    split:
+      arms:
+        - name: a
+          share: 0.5
+          steps: [{name: ma, model: dense, inputs: {x: x}}]
+          results: {y: ma.y}
+        - name: b
+          share: 0.5
+          steps: [{name: mb, model: cosine, inputs: {x: x}}]
+          results: {y: mb.y}
+  - {name: asked, code: {function: noise, inputs: {x: route.y}}}
+  - {name: drawn, model: draws, inputs: {x: asked.y}}
+  - {name: told, model: talk, inputs: {x: drawn.y}}
+)";
+
+Happening& happening_of(Payload& payload, const std::string& node) {
+  const auto at = std::ranges::find(payload.happenings, node, &Happening::node);
+  if (at == payload.happenings.end()) throw std::out_of_range("no happening of " + node);
+  return *at;
+}
+
+TEST_F(SingleReplays, NeedEverythingThatIsRecorded) {
+  record(kAllKinds, "told.y");
+  ASSERT_EQ(replay().result, ReplayResult::equal) << replay().json().dump();
+  struct Damage {
+    const char* what;
+    std::function<void(Payload&)> change;
+  };
+  const Damage damages[] = {
+      {"the arm",
+       [](Payload& p) {
+         auto& taken = happening_of(p, "route").taken;
+         taken = taken == "a" ? "b" : "a";
+       }},
+      {"no arm", [](Payload& p) { std::erase_if(p.happenings, [](auto& h) { return h.node == "route"; }); }},
+      {"the answer", [](Payload& p) { happening_of(p, "asked").values.at(0).second.mutable_values<float>()[0] += 1; }},
+      {"no answer", [](Payload& p) { std::erase_if(p.happenings, [](auto& h) { return h.node == "asked"; }); }},
+      {"the seed", [](Payload& p) { happening_of(p, "drawn").shape.seed += 2; }},
+      {"no seed", [](Payload& p) { happening_of(p, "drawn").shape.seed = 0; }},
+      {"the state", [](Payload& p) { happening_of(p, "told").values.at(0).second = api::Array::scalar(5.0F); }},
+      {"no run", [](Payload& p) { std::erase_if(p.happenings, [](auto& h) { return h.node == "told"; }); }},
+      {"an input", [](Payload& p) { p.inputs.at(0).second.mutable_values<float>()[3] += 1; }},
+      {"an output", [](Payload& p) { p.outputs.at(0).value.mutable_values<float>()[7] += 1; }},
+  };
+  for (const Damage& damage : damages) EXPECT_NE(replay_changed(damage.change), ReplayResult::equal) << damage.what;
+}
+
+TEST_F(SingleReplays, RepeatTheExtentsOfABatch) {
+  record("  - {name: m, model: dense, inputs: {x: x}}\n", "m.y");
+  const auto batch_of = [](Payload& payload, std::vector<server::RunShape::Extent> members, std::uint64_t row) {
+    auto& shape = happening_of(payload, "m").shape;
+    shape.members = std::move(members);
+    shape.row = row;
+  };
+  // Rows of a product of this size do not depend on the number of rows, so that the results are equal.
+  EXPECT_EQ(replay_changed([&](Payload& p) { batch_of(p, {{1, 0}, {2, 0}, {3, 0}}, 1); }), ReplayResult::equal);
+}
+
+TEST_F(SingleReplays, OfWhatIfShowTheFirstStepAndBothOutputs) {
+  record(R"(
+  - name: route
+    switch:
+      - name: small
+        when: sum(x) > param('limit', 0.5)
+        steps: [{name: ms, model: dense, inputs: {x: x}}]
+        results: {y: ms.y}
+      - name: large
+        steps: [{name: ml, model: cosine, inputs: {x: x}}]
+        results: {y: ml.y}
+)",
+         "route.y");
+  EXPECT_EQ(replay().result, ReplayResult::equal) << replay().json().dump();
+  for (const char* change : {"route=large", "limit=100.5"}) {
+    const ReplayReport report = replay({change});
+    EXPECT_EQ(report.result, ReplayResult::different);
+    EXPECT_EQ(report.mode, "what if");
+    EXPECT_EQ(report.step, "route");
+    EXPECT_THAT(report.step_difference, HasSubstr("took 'large', the record has 'small'"));
+    EXPECT_EQ(report.place, "output 'y'[0]");
+    EXPECT_THAT(report.outputs.at(0).second, HasSubstr("f32[2,4]"));
+  }
+  EXPECT_EQ(replay({"limit=1"}).result, ReplayResult::equal);
+  EXPECT_THROW(replay({"model=dense/9"}), api::Error);
+  EXPECT_EQ(replay({"model=dense/1"}).result, ReplayResult::equal);
+}
+
+TEST_F(SingleReplays, NameWhyTheyAreRefused) {
+  record("  - {name: m, model: dense, inputs: {x: x}}\n", "m.y", {.payloads = true, .keys = keys_.path()});
+  EXPECT_EQ(replay().result, ReplayResult::equal) << replay().json().dump();
+  server::Replayer keyless(log_.path(), "", here_);
+  EXPECT_THAT(keyless.replay(requests().at(0)).cause, HasSubstr("the payload is sealed: give the folder of keys"));
+  EXPECT_THROW(keyless.replay(0), api::Error);
+  EXPECT_THROW(keyless.replay(1'000'000), api::Error);
+  govern::SubjectKeys keys(keys_.path());
+  ASSERT_TRUE(keys.destroy_key(""));
+  server::Replayer erased(log_.path(), keys_.path(), here_);
+  EXPECT_THAT(erased.replay(requests().at(0)).cause, HasSubstr("the payload was erased"));
+}
+
+TEST_F(SingleReplays, WithoutAPayloadAreRefused) {
+  record("  - {name: m, model: dense, inputs: {x: x}}\n", "m.y", {.payloads = true, .share = 0});
+  EXPECT_THAT(replay().cause, HasSubstr("the request was not in governance.share"));
+}
+
+TEST_F(SingleReplays, InAnotherEnvironmentNameItsParts) {
+  record("  - {name: m, model: dense, inputs: {x: x}}\n", "m.y");
+  audit_ = std::make_shared<govern::AuditLog>(
+      govern::AuditOptions{.folder = log_.path(), .origin = "example.org/replays", .key = key_});
+  audit_->put_blob(here_.text());
+  audit_->close();
+  server::Replayer elsewhere(log_.path(), "", {{{"build", "test"}, {"isa", "other"}}});
+  const ReplayReport report = elsewhere.replay(requests().at(0));
+  EXPECT_EQ(report.mode, "portable");
+  EXPECT_EQ(report.result, ReplayResult::equal);
+  EXPECT_EQ(report.cause, "another environment: isa: any there, other here");
+}
+
+TEST(ReplayPayload, DamagedBytesAreRefused) {
+  Payload payload{.manifest = "sha256:1",
+                  .parameters = {{"a", true}, {"b", std::int64_t{-3}}, {"c", 0.5}, {"d", "text"}},
+                  .wanted = {{.name = "y"}},
+                  .inputs = {{"x", row({1, 2})}}};
+  payload.happenings.push_back({.node = "m",
+                                .kind = "run",
+                                .taken = "m/1",
+                                .failure = std::pair(Http::timeout, std::string("late")),
+                                .values = {{"s", row({3})}},
+                                .shape = {.way = server::RunShape::Way::joined, .members = {{1, 2}}, .seed = 4}});
+  payload.outputs = {server::recorded_output({"y", row({5})})};
+  const std::string bytes = server::bytes_of_payload(payload);
+  EXPECT_EQ(server::bytes_of_payload(server::payload_of(bytes)), bytes);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THROW(server::payload_of(std::string_view(bytes).substr(0, size)), server::StateFault) << size;
+  }
+  std::minstd_rand random(1);
+  for (int i = 0; i < 2000; ++i) {
+    std::string damaged = bytes;
+    damaged[random() % damaged.size()] ^= static_cast<char>(1U << (random() % 8));
+    try {
+      (void)server::payload_of(damaged);
+    } catch (const server::StateFault&) {  // otherwise a text or a number is another one
+    }
+  }
 }
 
 }  // namespace
