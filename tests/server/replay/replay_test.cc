@@ -40,7 +40,7 @@ constexpr const char* kTalks =
 
 std::uint64_t replays_wanted() {
   const char* const text = std::getenv("FRAZIL_REPLAYS");
-  return text == nullptr ? 300 : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? 200 : std::strtoull(text, nullptr, 10);
 }
 
 class Replays : public testing::Test {
@@ -62,7 +62,7 @@ class Replays : public testing::Test {
     options.audit = audit_;
     options.environment = here_;
     options.config.governance = std::move(governance);
-    for (const char* const model : {"dense", "draws", "fails"}) {
+    for (const char* const model : {"dense", "cosine", "narrow"}) {
       options.config.models[model].batching = {.most = 8, .delay = std::chrono::microseconds(300)};
     }
     options.config.models["talk"].sequences.states = {{.input = "said", .output = "all"}};
@@ -71,6 +71,7 @@ class Replays : public testing::Test {
   void end() {
     service_.reset();
     audit_->close();
+    audit_.reset();
   }
   /// Returns the indexes of the requests in the log.
   std::vector<std::uint64_t> requests() const {
@@ -127,14 +128,28 @@ TEST_F(Replays, OfRandomPipelinesHaveEqualBits) {
 
   const std::uint64_t calls = host_calls();
   server::Replayer replayer(log_.path(), keys_.path(), here_);
-  std::map<std::string, std::uint64_t> results;
+  std::map<std::string, std::uint64_t> results, kinds;
   for (const std::uint64_t entry : requests()) {
     const ReplayReport report = replayer.replay(entry);
     ++results[std::string(server::name_of(report.result)) + (report.cause.empty() ? "" : ": " + report.cause)];
     EXPECT_EQ(report.result, ReplayResult::equal) << "entry " << entry << ": " << report.json().dump();
+    const Payload payload = replayer.payload(entry);
+    if (payload.status != Http::ok) ++kinds["failed request"];
+    for (const Happening& happening : payload.happenings) {
+      ++kinds[happening.kind];
+      if (happening.failure) ++kinds["failed " + happening.kind];
+      if (happening.shape.members.size() > 1) ++kinds["joined run"];
+      if (happening.shape.seed != 0) ++kinds["drawing run"];
+      if (happening.kind == "run" && !happening.values.empty()) ++kinds["turn"];
+    }
   }
   for (const auto& [result, count] : results) std::cout << count << " " << result << "\n";
+  for (const auto& [kind, count] : kinds) std::cout << "  " << kind << ": " << count << "\n";
   EXPECT_EQ(results["equal"], wanted);
+  for (const char* kind : {"run", "split", "switch", "loop", "race", "fallback", "ensemble", "code", "failed request",
+                           "failed run", "failed code", "joined run", "drawing run", "turn"}) {
+    EXPECT_GT(kinds[kind], 0U) << kind;
+  }
   EXPECT_EQ(host_calls(), calls) << "a replay has called a host";
 }
 
