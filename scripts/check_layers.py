@@ -41,6 +41,7 @@ ROOMS = {
         ["model"],
         ["pipeline"],
         ["host"],
+        ["replay"],
         ["service"],
         ["web"],
         ["http", "grpc"],
@@ -58,6 +59,10 @@ ENTRIES = ["onnx/import/import", "ops/core/registry", "ref/ref"]
 # include is an error.
 TOOL_ALLOWED = ("frazil", "tool", "server", "govern")
 TOOL_INTERNAL = {
+    "bits_environment.cc": (
+        "names what decides the bits of results: the instruction set and the table of costs",
+        {"kernel/simd/isa.h", "kernel/tuning/tuning_file.h"},
+    ),
     "cmd_serve.cc": ("reads a key file within a limit", {"base/os/io.h"}),
     "cmd_tune.cc": (
         "measures kernels, not models",

@@ -10,7 +10,6 @@
 
 #include "base/os/io.h"
 #include "govern/audit/audit_log.h"
-#include "govern/audit/subject_keys.h"
 #include "govern/base/file.h"
 #include "govern/gate/governor.h"
 #include "server/config/config_yaml.h"
@@ -18,6 +17,7 @@
 #include "server/core/log.h"
 #include "server/server.h"
 #include "server/service/spent_today.h"
+#include "tool/bits_environment.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/govern_files.h"
@@ -121,7 +121,11 @@ std::shared_ptr<govern::AuditLog> audit_log_of(const ServeOptions& options) {
       govern::AuditOptions{.folder = options.audit,
                            .origin = options.audit_origin,
                            .key = govern::SigningKey::from_pem(pem, "file '" + options.audit_key + "'")});
-  audit->append_durable({{"kind", "boot"}, {"build", FRAZIL_VERSION}});
+  const server::Environment environment = bits_environment();
+  audit->append_durable({{"kind", "boot"},
+                         {"build", FRAZIL_VERSION},
+                         {"environment", environment.digest()},
+                         {"blobs", {audit->put_blob(environment.text())}}});
   return audit;
 }
 
@@ -199,7 +203,6 @@ int serve(const ServeOptions& options) {
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
   const std::string& subject_keys = of_service.config.governance.keys;
   if (of_service.config.has_personal() || !subject_keys.empty()) forbid_core_dumps();
-  if (!subject_keys.empty()) of_service.subject_keys = std::make_shared<govern::SubjectKeys>(subject_keys);
   check_certificates(of_service.config.tenants, options.server.tls);
   check_model_control(of_service, options.has_poll_interval);
   if (of_service.control == server::ModelControl::on_request) of_service.network.model_control = true;
@@ -221,6 +224,7 @@ int serve(const ServeOptions& options) {
   allow_files(options.server.max_connections, notify);
   of_service.code_generator = code_generator_of(of_service);
   of_service.audit = audit_log_of(options);
+  of_service.environment = bits_environment();
   AuditEnd audit_end(of_service.audit);
   of_service.governor = governor_of(options, of_service);
   const std::shared_ptr<govern::Governor> governor = of_service.governor;

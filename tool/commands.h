@@ -30,6 +30,7 @@ void add_reduce(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
+void add_replay(CLI::App& app, Action& action);
 void add_plan_capacity(CLI::App& app, Action& action);
 void add_policy(CLI::App& app, Action& action);
 void add_audit(CLI::App& app, Action& action);

@@ -75,11 +75,13 @@ void declare(CLI::App& app, Action& action) {
 #ifdef FRAZIL_SERVE
   add_serve(app, action);
   add_plan_capacity(app, action);
+  add_replay(app, action);
   add_bom(app, action);
 #else
   add_missing(app, action, "serve", "Serve the models of a folder over HTTP and gRPC", "FRAZIL_SERVE");
   add_missing(app, action, "plan-capacity", "Forecast times and memory of a mix of requests for a server",
               "FRAZIL_SERVE");
+  add_missing(app, action, "replay", "Run a request of an audit log again and compare the results", "FRAZIL_SERVE");
   add_missing(app, action, "bom", "Write the bill of materials of a served folder", "FRAZIL_SERVE");
 #endif
   add_policy(app, action);

@@ -9,6 +9,7 @@
 #include "govern/audit/blobs.h"
 #include "govern/audit/history.h"
 #include "govern/audit/holds.h"
+#include "govern/audit/payloads.h"
 #include "govern/audit/prune.h"
 #include "govern/audit/subject_keys.h"
 #include "govern/base/error.h"
@@ -38,8 +39,8 @@ std::chrono::seconds parse_keep(std::string_view text, std::string_view what) {
 struct AuditLog::Impl {
   explicit Impl(AuditOptions given);
 
-  std::optional<std::uint64_t> append(Json event);
-  void take(std::string entry, std::size_t limit);
+  std::optional<std::uint64_t> append(Json event, std::string payload = {});
+  bool is_full(std::size_t entry, std::size_t payload, bool request) const;
   void write();
   void write_batch(std::unique_lock<std::mutex>& lock);
   void checkpoint(std::unique_lock<std::mutex>& lock);
@@ -58,8 +59,10 @@ struct AuditLog::Impl {
   mutable std::mutex mutex;
   std::mutex files;
   std::condition_variable work, done, signed_more;
-  std::vector<std::string> queue, batch;  ///< batch: being written, or failed to be
-  std::size_t queue_bytes = 0;
+  std::vector<std::string> queue, batch;              ///< batch: being written, or failed to be
+  std::vector<std::string> payloads, batch_payloads;  ///< of queue and of batch
+  std::size_t queue_bytes = 0, payload_bytes = 0;
+  bool new_payload_file = false;  ///< the next commit begins one
   std::uint64_t size = 0, durable = 0, signed_size = 0, witnessed_size = 0;
   std::uint64_t lost = 0;
   std::string lost_since, lost_reason, failure, conflict, witness_failure;
@@ -112,7 +115,16 @@ std::string AuditLog::Impl::refusal() const {
   return late ? witness_failure : "";
 }
 
-std::optional<std::uint64_t> AuditLog::Impl::append(Json event) {
+bool AuditLog::Impl::is_full(std::size_t entry, std::size_t payload, bool request) const {
+  return queue_bytes + entry > options.max_pending_bytes * (request ? 1 : 2) ||
+         payload_bytes + payload > options.max_pending_payloads;
+}
+
+std::optional<std::uint64_t> AuditLog::Impl::append(Json event, std::string payload) {
+  if (!payload.empty()) {
+    if (payload.size() > kMaxPayloadBytes) fail(Code::bad_input, "a payload has {} bytes", payload.size());
+    event["blobs"].push_back(digest_text(sha256(payload)));
+  }
   std::unique_lock lock(mutex);
   const bool stamped = event.is_object() && event.contains("at");
   if (!stamped && event.is_object()) {
@@ -131,11 +143,13 @@ std::optional<std::uint64_t> AuditLog::Impl::append(Json event) {
   const bool request = event["kind"] == "request";
   lock.lock();
   const std::string reason = refusal();
-  const bool full = queue_bytes + entry.size() > options.max_pending_bytes * (request ? 1 : 2);
-  if (reason.empty() && !full) {
+  if (reason.empty() && !is_full(entry.size(), payload.size(), request)) {
     queue_bytes += entry.size();
+    payload_bytes += payload.size();
     queue.push_back(std::move(entry));
-    if (queue.size() == 1 || queue_bytes > options.max_pending_bytes / 2) work.notify_one();
+    if (!payload.empty()) payloads.push_back(std::move(payload));
+    const bool much = queue_bytes > options.max_pending_bytes / 2 || payload_bytes > options.max_pending_payloads / 4;
+    if (queue.size() == 1 || much) work.notify_one();
     return size++;
   }
   if (request && options.pressure == PressureMode::gap && !closing && conflict.empty()) {
@@ -169,13 +183,15 @@ bool AuditLog::Impl::checkpoint_due() const {
 void AuditLog::Impl::write_batch(std::unique_lock<std::mutex>& lock) {
   if (batch.empty()) {
     batch.swap(queue);
-    queue_bytes = 0;
+    batch_payloads.swap(payloads);
+    queue_bytes = payload_bytes = 0;
   }
+  if (std::exchange(new_payload_file, false)) store.begin_payload_file();
   if (batch.empty()) return;
   lock.unlock();
   std::string fault;
   try {
-    store.commit(batch);
+    store.commit(batch, batch_payloads);
   } catch (const std::exception& error) {
     fault = error.what();
   }
@@ -184,6 +200,7 @@ void AuditLog::Impl::write_batch(std::unique_lock<std::mutex>& lock) {
   if (fault.empty()) {
     durable += batch.size();
     batch.clear();
+    batch_payloads.clear();
   }
 }
 
@@ -216,7 +233,8 @@ void AuditLog::Impl::write() {
     const auto idle = [&] { return queue.empty() && batch.empty() && lost == 0 && !checkpoint_due() && !closing; };
     if (!first && failure.empty()) work.wait_for(lock, options.checkpoint_every, [&] { return !idle(); });
     const auto now = [&] {
-      return urgent || closing || checkpoint_asked || queue_bytes > options.max_pending_bytes / 2;
+      return urgent || closing || checkpoint_asked || queue_bytes > options.max_pending_bytes / 2 ||
+             payload_bytes > options.max_pending_payloads / 4;
     };
     if (!failure.empty()) {
       work.wait_for(lock, kRetryAfter, [&] { return closing; });
@@ -331,7 +349,9 @@ AuditLog::~AuditLog() {
   }
 }
 
-std::optional<std::uint64_t> AuditLog::append(Json event) { return impl_->append(std::move(event)); }
+std::optional<std::uint64_t> AuditLog::append(Json event, std::string payload) {
+  return impl_->append(std::move(event), std::move(payload));
+}
 
 void AuditLog::wait_durable(std::uint64_t index) {
   std::unique_lock lock(impl_->mutex);
@@ -363,6 +383,10 @@ PruneResult AuditLog::prune(const KeepTimes& keep, std::int64_t now_ms) {
   const PrunePlan plan(impl_->options.folder, status().signed_size, keep, now_ms);
   PruneResult result = plan.result();
   if (result.dropped.empty()) return result;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->new_payload_file = true;  // from the next commit on, the files that the plan changes are not written
+  }
   append_durable({{"kind", "prune"},
                   {"from", result.from},
                   {"to", result.to},

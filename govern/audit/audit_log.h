@@ -31,11 +31,12 @@ struct AuditOptions {
   std::string origin;  ///< name of the log; see is_key_name()
   SigningKey key;      ///< Ed25519
   PressureMode pressure = PressureMode::refuse;
-  std::chrono::milliseconds commit_every{100};            ///< unless wait_durable() asks for it earlier
-  std::chrono::milliseconds checkpoint_every{1000};       ///< if there are new entries
-  std::uint64_t checkpoint_entries = 16384;               ///< or after this number of entries
-  std::size_t max_pending_bytes = std::size_t{16} << 20;  ///< of requests that wait to be written
-  WitnessPolicy witnesses = {};                           ///< empty: none is asked. Its `log` lines are not used.
+  std::chrono::milliseconds commit_every{100};                ///< unless wait_durable() asks for it earlier
+  std::chrono::milliseconds checkpoint_every{1000};           ///< if there are new entries
+  std::uint64_t checkpoint_entries = 16384;                   ///< or after this number of entries
+  std::size_t max_pending_bytes = std::size_t{16} << 20;      ///< of requests that wait to be written
+  std::size_t max_pending_payloads = std::size_t{256} << 20;  ///< bytes of payloads that wait to be written
+  WitnessPolicy witnesses = {};                               ///< empty: none is asked. Its `log` lines are not used.
   WitnessClient witness_client = {};
   WitnessMode witness_mode = WitnessMode::proceed;
   std::chrono::milliseconds witness_patience{60000};
@@ -82,7 +83,10 @@ class AuditLog {
   /// Appends an event and returns its index. Sets `at` unless it is there. Returns nullopt for a request that is
   /// counted as lost (PressureMode::gap). Throws Code::bad_input for an event that the table does not allow or that has
   /// more than 65,535 bytes, and Code::limit if it cannot be written at present. The entry is not durable yet.
-  std::optional<std::uint64_t> append(Json event);
+  ///
+  /// `payload`: bytes that become durable with the entry, which names them in `blobs`; empty: none. At most
+  /// kMaxPayloadBytes. get_payload() returns them. They are not synced on their own, as put_blob() does.
+  std::optional<std::uint64_t> append(Json event, std::string payload = {});
   /// Waits until the entry at this index survives a crash. Throws Code::limit if writing fails meanwhile.
   void wait_durable(std::uint64_t index);
   /// Appends an event and waits until it is durable: for events that must precede their effect.

@@ -58,6 +58,12 @@ constexpr MemberRow kLoad[] = {
     {"approvals", MemberType::object, kMayBeAbsent, kApprovalsText},
     {"decision", MemberType::text, kMayBeAbsent, kDecisionText},
 };
+constexpr MemberRow kKeep[] = {
+    {"model", MemberType::text, kMustBeThere, "name of the model"},
+    {"definition", MemberType::digest, kMustBeThere, "digest of the definition"},
+    {"manifest", MemberType::digest, kMustBeThere, "digest of the manifest, a blob that lists the definition's parts"},
+    {"version", MemberType::text, kMayBeAbsent, "version of the model"},
+};
 constexpr MemberRow kEdit[] = {
     {"model", MemberType::text, kMustBeThere, "name of the model"},
     {"definition", MemberType::digest, kMustBeThere, "digest of the definition that requests get from now on"},
@@ -106,11 +112,13 @@ constexpr MemberRow kRequest[] = {
     {"tenant", MemberType::text, kMayBeAbsent, "the tenant"},
     {"decision", MemberType::text, kMayBeAbsent,
      "digest of the input of its decision on hook `run`, which a `decide` or `refuse` has"},
-    {"steps", MemberType::list, kMayBeAbsent, "steps taken, with versions and reasons"},
+    {"steps", MemberType::list, kMayBeAbsent, "steps taken: `node`, `kind`, `model`, `version`, `taken`"},
     {"inputs", MemberType::object, kMayBeAbsent, "commitments by name"},
     {"outputs", MemberType::object, kMayBeAbsent, "commitments by name"},
     {"report", MemberType::digest, kMayBeAbsent, "digest of the report over all paths"},
     {"environment", MemberType::digest, kMayBeAbsent, "digest of the environment"},
+    {"record", MemberType::text, kMayBeAbsent, "name of the record under which its values are committed and sealed"},
+    {"unrecorded", MemberType::text, kMayBeAbsent, "why there is no payload: \"share\", \"size\" or \"definition\""},
     {"cost", MemberType::number, kMayBeAbsent, "busy time of workers that the tenant pays, in nanoseconds"},
     {"charge", MemberType::number, kMayBeAbsent, "`cost` times the price of the model, if that is not 1"},
 };
@@ -171,6 +179,7 @@ constexpr KindRow kKinds[] = {
     {"edit", Retention::always, "an edit replaces the definition in force", kEdit},
     {"publish", Retention::always, "another definition is published and answers requests", kLoad},
     {"roll_back", Retention::always, "an earlier definition answers requests again", kLoad},
+    {"keep", Retention::always, "a definition is stored for replays", kKeep},
     {"refuse", Retention::governance, "a decision point refuses", kRefuse},
     {"decide", Retention::always, "a decision without an event of its own permits, once for each input", kDecide},
     {"register", Retention::governance, "a custom operator or host function is registered", kRegister},

@@ -103,7 +103,7 @@ std::vector<TileFront::OutFile> TileFront::partial() const {
 }
 
 LogStore::LogStore(std::string folder, std::string origin, const SigningKey& key)
-    : folder_(std::move(folder)), origin_(std::move(origin)), key_(key) {
+    : folder_(std::move(folder)), origin_(std::move(origin)), key_(key), payloads_(folder_) {
   if (!is_key_name(origin_)) fail(Code::bad_input, "origin '{}': expected a name without spaces and '+'", origin_);
   make_folder(folder_);
   lock();
@@ -196,13 +196,15 @@ void LogStore::write_journal(const std::string& text) {
   journal_broken_ = false;
 }
 
-void LogStore::commit(std::span<const std::string> entries) {
+void LogStore::commit(std::span<const std::string> entries, std::span<const std::string> payloads) {
   std::string records;
   for (const std::string& entry : entries) append_record(records, entry);
   if (journal_broken_) write_journal(std::string(journal_text_));
+  payloads_.write(front_.size(), payloads);
   if (!write_bytes(journal_, records) || ::fdatasync(journal_.get()) != 0) {
     const int reason = errno;
     journal_broken_ = true;
+    payloads_.undo();
     errno = reason;
     fail_on_file(folder_ + "/journal");
   }

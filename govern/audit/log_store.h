@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "govern/audit/note.h"
+#include "govern/audit/payloads.h"
 #include "govern/audit/tiles.h"
 #include "govern/audit/tree.h"
 #include "govern/base/file.h"
@@ -68,9 +69,11 @@ class LogStore {
   /// Returns the last checkpoint that was signed.
   const SignedCheckpoint& checkpoint() const { return checkpoint_; }
 
-  /// Makes entries durable. Throws Code::bad_input if they could not be written; then none was added, and the call may
-  /// be repeated.
-  void commit(std::span<const std::string> entries);
+  /// Makes entries durable, after the payloads that they name. Throws Code::bad_input if they could not be written;
+  /// then none was added, and the call may be repeated.
+  void commit(std::span<const std::string> entries, std::span<const std::string> payloads = {});
+  /// Makes later payloads go to another file, so that the present ones can be pruned.
+  void begin_payload_file() { payloads_.begin_file(); }
   /// Writes the tiles of all entries, then a signed checkpoint. Throws Code::bad_input; the call may be repeated.
   void sign_checkpoint();
   /// Writes the checkpoint again, with further signatures. Throws Code::bad_input.
@@ -89,6 +92,7 @@ class LogStore {
 
   std::string folder_, origin_;
   SigningKey key_;
+  PayloadWriter payloads_;
   File lock_, journal_;
   std::string journal_text_;     ///< the bytes of the journal
   bool journal_broken_ = false;  ///< a write failed: the file is written again as a whole

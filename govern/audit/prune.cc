@@ -4,6 +4,7 @@
 
 #include "govern/audit/blobs.h"
 #include "govern/audit/entry_scan.h"
+#include "govern/audit/payloads.h"
 #include "govern/base/error.h"
 #include "govern/base/file.h"
 
@@ -115,6 +116,8 @@ void PrunePlan::apply() const {
   }
   if (blobs_.empty()) return;
   const std::set<std::string> named = named_blobs();
+  remove_payloads(folder_, size_,
+                  [&](const std::string& digest) { return blobs_.contains(digest) && !named.contains(digest); });
   for (const std::string& blob : blobs_) {
     if (!named.contains(blob) && is_digest_text(blob)) remove_blob(folder_, blob);
   }

@@ -6,6 +6,7 @@
 #include "govern/audit/blobs.h"
 #include "govern/audit/entry_scan.h"
 #include "govern/audit/note.h"
+#include "govern/audit/payloads.h"
 #include "govern/base/error.h"
 
 namespace frazil::govern {
@@ -247,7 +248,26 @@ void MeaningCheck::check_missing() {
   }
 }
 
+/// Removes the payloads that are as they were written from the blobs to be found.
+void MeaningCheck::check_payloads() {
+  try {
+    read_payloads(folder_, [this](std::string_view digest, std::string_view bytes) {
+      const auto named = blobs_.find(std::string(digest));
+      if (named == blobs_.end()) return;
+      if (digest_text(sha256(bytes)) == digest) {
+        ++report_.blobs;
+      } else {
+        report_.findings.add("blob", named->second.entry, fmt::format("payload {} has another digest", digest));
+      }
+      blobs_.erase(named);
+    });
+  } catch (const Error& error) {
+    report_.findings.add("blob", std::nullopt, error.what());
+  }
+}
+
 void MeaningCheck::check_blobs() {
+  check_payloads();
   for (const auto& [digest, blob] : blobs_) {
     const bool all_erased = std::ranges::all_of(blob.subjects, [&](const auto& one) { return erased_.contains(one); });
     try {

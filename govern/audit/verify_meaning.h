@@ -68,6 +68,7 @@ class MeaningCheck {
   void add_hold(const EntryFacts& facts);
   void check_in_force(const EntryFacts& facts, const InForce& state, std::string_view value, const std::string& what);
   void check_missing();
+  void check_payloads();
   void check_blobs();
   void find(const char* check, const EntryFacts& facts, std::string text);
   void note(std::string text);

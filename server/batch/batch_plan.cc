@@ -169,6 +169,18 @@ std::vector<Array> BatchPlan::join(const std::vector<std::span<const Array>>& re
   return joined;
 }
 
+std::vector<Array> BatchPlan::mate(std::span<const Array> request, const Shape& shape) const {
+  std::vector<Array> mate(request.begin(), request.end());
+  for (std::size_t i = 0; i < mate.size(); ++i) {
+    if (!inputs_[i] || mate[i].empty()) continue;
+    api::Sizes sizes = mate[i].sizes();
+    sizes[inputs_[i]->batch] = shape.count;
+    if (inputs_[i]->padded) sizes[*inputs_[i]->padded] = shape.length;
+    mate[i] = Array(mate[i].dtype(), std::move(sizes));
+  }
+  return mate;
+}
+
 Array BatchPlan::lengths_of(std::span<const Shape> shapes) const {
   std::int64_t count = 0;
   for (const Shape& shape : shapes) count += shape.count;

@@ -49,6 +49,8 @@ class BatchPlan {
   std::vector<api::Array> alone(std::span<const api::Array> request, const Shape& shape) const {
     return join({request}, {&shape, 1});
   }
+  /// Returns a request of zeros with this shape that can be joined with `request`, whose shared values it has.
+  std::vector<api::Array> mate(std::span<const api::Array> request, const Shape& shape) const;
   /// Returns the results of each request of a run. Throws api::Error if an output does not have the required extents.
   std::vector<std::vector<api::Array>> split(std::span<const api::Array> results, std::span<const Shape> shapes) const;
 

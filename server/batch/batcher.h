@@ -12,6 +12,7 @@
 
 #include "server/batch/batch_plan.h"
 #include "server/core/workers.h"
+#include "server/request/recording.h"
 #include "server/request/request.h"
 
 namespace frazil::server {
@@ -21,6 +22,8 @@ struct Job {
   Call call;
   std::vector<api::Array> inputs;
   Clock::time_point queued;
+  std::vector<NamedArray> state = {};     ///< inputs from the state of the request's sequence, for its recording
+  std::optional<RunShape> recorded = {};  ///< of a replay: how the model ran; nullopt: the queue decides
   /// Called once with the values of all outputs.
   std::function<void(Call, std::expected<std::vector<api::Array>, Refusal>)> finish;
 };

@@ -28,6 +28,10 @@ class RaggedPlan {
   /// Returns the results of each request. Throws api::Error if an output does not have the required extents.
   std::vector<std::vector<api::Array>> split(std::span<const api::Array> results,
                                              std::span<const BatchPlan::Shape> shapes) const;
+  /// As BatchPlan::mate().
+  std::vector<api::Array> mate(std::span<const api::Array> request, const BatchPlan::Shape& shape) const {
+    return rows_.mate(request, {.key = "", .count = shape.length, .length = 0});
+  }
   /// Returns the inputs of a run of one request, for the model itself.
   static std::vector<api::Array> alone(std::span<const api::Array> request, const BatchPlan::Shape&) {
     return {request.begin(), request.end()};

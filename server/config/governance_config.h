@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,12 @@
 // The section `governance` of the configuration file, as plain data.
 namespace frazil::server {
 
+/// Whether the audit log commits to the inputs and outputs of a request.
+enum class Commitments : std::uint8_t {
+  automatic,  ///< keyed if there are keys, otherwise none
+  plain,      ///< by SHA-256, from which small values can be guessed
+};
+
 struct GovernanceConfig {
   std::optional<BudgetConfig> budget;  ///< of callers without a tenant
   CostConfig cost;
@@ -18,7 +25,11 @@ struct GovernanceConfig {
   /// What may be shown although it is computed from personal values: a name, or "FUNCTION of NAME" in a formula. "id"
   /// and "trace" are the ids of requests and of their traces.
   std::vector<std::string> shown;
-  std::string keys;                           ///< folder with the keys of subjects; empty: none
+  std::string keys;               ///< folder of the keys of subjects; empty: payloads are not sealed
+  bool payloads = false;          ///< the audit log records what replays need
+  double share = 1;               ///< of requests whose payload is recorded
+  std::string subject_parameter;  ///< request parameter that names the subject; empty: the tenant
+  Commitments commitments = Commitments::automatic;
   SandboxLevel sandbox = SandboxLevel::none;  ///< least level of steps in Python
 
   bool operator==(const GovernanceConfig&) const = default;

@@ -5,6 +5,27 @@
 #include "server/config/budget_yaml.h"
 
 namespace frazil::server {
+namespace {
+
+/// Reads "tenant" or {parameter: NAME}; returns the parameter, or "".
+std::string read_subject(const YamlNode& node) {
+  if (node.is_map()) {
+    std::string parameter;
+    node.fields({{"parameter", [&](const YamlNode& x) { parameter = x.name(); }}});
+    if (parameter.empty()) node.expected("tenant or {parameter: NAME}");
+    return parameter;
+  }
+  if (node.name() != "tenant") node.expected("tenant or {parameter: NAME}");
+  return "";
+}
+
+/// Reads "plain".
+Commitments read_commitments(const YamlNode& node) {
+  if (node.name() != "plain") node.expected("plain");
+  return Commitments::plain;
+}
+
+}  // namespace
 
 SandboxLevel read_sandbox_level(const YamlNode& node) {
   const auto level = sandbox_level_of(node.name());
@@ -30,7 +51,14 @@ GovernanceConfig read_governance(const YamlNode& node) {
                {"personal", [&](const YamlNode& x) { governance.personal = read_personal(x); }},
                {"shown", [&](const YamlNode& x) { governance.shown = read_personal(x); }},
                {"keys", [&](const YamlNode& x) { governance.keys = x.name(); }},
+               {"payloads", [&](const YamlNode& x) { governance.payloads = x.boolean(); }},
+               {"share", [&](const YamlNode& x) { governance.share = x.number(0, 1); }},
+               {"subject", [&](const YamlNode& x) { governance.subject_parameter = read_subject(x); }},
+               {"commitments", [&](const YamlNode& x) { governance.commitments = read_commitments(x); }},
                {"sandbox", [&](const YamlNode& x) { governance.sandbox = read_sandbox_level(x); }}});
+  if (governance.commitments == Commitments::plain && !governance.keys.empty()) {
+    node.at("commitments").fail("the keys of 'keys' make the commitments; remove one of both");
+  }
   return governance;
 }
 

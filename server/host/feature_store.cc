@@ -385,7 +385,7 @@ class FeaturesNode : public HostNode {
   std::string endpoint() const override {
     return "redis://" + parts_.view.redis + "/" + parts_.view.project + "/" + parts_.view.view;
   }
-  void start(StepCall step) const override {
+  void ask(StepCall step) const override {
     const Flow& flow = *step.flow;
     expect_time(flow);
     const Clock::time_point began = Clock::now();
@@ -576,9 +576,11 @@ void add_column(FeatureColumn column, const std::string& rows, const HostScope& 
 HostStep read_features_step(const YamlNode& node, const std::string& name, const HostScope& scope) {
   FeaturesParts parts{.view = {.project = node.at("project").name(), .view = node.at("view").name()}};
   (void)node.at("redis");
-  RedisPlace place = read_redis(node, scope.folder);
-  parts.view.redis = std::move(place.address);
-  parts.view.access = std::move(place.access);
+  if (!scope.kept) {
+    RedisPlace place = read_redis(node, scope.folder);
+    parts.view.redis = std::move(place.address);
+    parts.view.access = std::move(place.access);
+  }
   constexpr double kMinMs = 0.001, kSecond = 1000;
   node.fields({{"redis", kReadElsewhere},
                {"redis_user", kReadElsewhere},
@@ -607,12 +609,12 @@ HostStep read_features_step(const YamlNode& node, const std::string& name, const
   for (const auto& result : step.results) {
     if (!names.insert(result.first).second) node.at("get").fail("two results have the name '" + result.first + "'");
   }
-  try {
-    parts.store = scope.holdings.get<FeatureStore>(declaration_of_view(name, parts.view),
-                                                   [&] { return std::make_shared<FeatureStore>(parts.view); });
-  } catch (const api::Error& error) {
-    node.at("redis").fail(error.what());
-  }
+  if (!scope.kept) try {
+      parts.store = scope.holdings.get<FeatureStore>(declaration_of_view(name, parts.view),
+                                                     [&] { return std::make_shared<FeatureStore>(parts.view); });
+    } catch (const api::Error& error) {
+      node.at("redis").fail(error.what());
+    }
   step.node = std::make_unique<FeaturesNode>(name, std::move(parts), scope, step.results);
   return step;
 }

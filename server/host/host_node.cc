@@ -7,7 +7,9 @@
 
 #include <frazil/error.h>
 
+#include "server/core/digest.h"
 #include "server/core/port.h"
+#include "server/request/tensor_bytes.h"
 
 namespace frazil::server {
 namespace {
@@ -81,6 +83,61 @@ HostNode::HostNode(std::string name, const char* kind, const HostScope& scope, c
   for (const auto& [result, known] : results) {
     writes_.push_back(known.slot);
     named_writes_.emplace_back(result, known.slot);
+  }
+}
+
+namespace {
+
+/// Returns a text that differs if the inputs of a step differ.
+std::string checksum_of_inputs(const std::vector<Array>& inputs) {
+  std::string bytes;
+  for (const Array& input : inputs) {
+    if (!input.is_tensor()) continue;
+    bytes += std::string(api::name_of(input.dtype()));
+    for (const std::int64_t extent : input.sizes()) bytes += ' ' + std::to_string(extent);
+    append_bytes(bytes, input);
+  }
+  return sha256(bytes);
+}
+
+/// Answers a step of a replay from its record.
+void answer_recorded(const StepCall& step, const std::string& node, const char* kind) {
+  Recording& recording = *step.flow->recording;
+  auto recorded = recording.next(node, kind);
+  if (!recorded) {
+    recording.differ(node, "asks for an answer that the record does not have");
+    throw Refusal(Http::unavailable, "node '" + node + "': the record has no answer of it, and a replay asks nobody");
+  }
+  if (recorded->taken != checksum_of_inputs(step.inputs)) recording.differ(node, "its inputs differ from the record");
+  if (recorded->failure)
+    return step.done(std::unexpected(Refusal(recorded->failure->first, recorded->failure->second)));
+  std::vector<Array> values;
+  for (auto& [name, value] : recorded->values) values.push_back(std::move(value));
+  step.done(std::move(values));
+}
+
+}  // namespace
+
+void HostNode::start(StepCall step) const {
+  const RecordingPtr recording = step.flow->recording;
+  if (recording == nullptr) return ask(std::move(step));
+  const std::string node = step.flow->path_of(name());
+  if (recording->plays()) return answer_recorded(step, node, kind_);
+  step.done = [recording, node, kind = kind_, inputs = checksum_of_inputs(step.inputs),
+               done = std::move(step.done)](StepResult result) {
+    Happening happening{.node = node, .kind = kind, .taken = inputs};
+    if (!result) happening.failure = {result.error().status(), result.error().what()};
+    if (result) {
+      for (const Array& value : *result) happening.values.emplace_back("", value);
+    }
+    recording->add(std::move(happening));
+    done(std::move(result));
+  };
+  const auto done = step.done;
+  try {
+    ask(std::move(step));
+  } catch (...) {
+    done(std::unexpected(refusal_of_exception()));
   }
 }
 
@@ -164,6 +221,20 @@ std::vector<Port> ports_of(const std::string& function, const HostSignature::Por
   return result;
 }
 
+HostSignature::Ports port_texts(const std::vector<Port>& ports) {
+  HostSignature::Ports texts;
+  for (const Port& port : ports) texts.emplace_back(port.name, port.type);
+  return texts;
+}
+
+/// Returns a function that is only replayed, with the signature that it had; null for an unknown name.
+std::shared_ptr<const Registered> kept_function(const std::string& name, const PipelineSource& source) {
+  const auto at = source.functions.find(name);
+  if (at == source.functions.end()) return nullptr;
+  return std::make_shared<const Registered>(Registered{
+      .name = name, .inputs = ports_of(name, at->second.inputs), .outputs = ports_of(name, at->second.outputs)});
+}
+
 class FunctionNode : public HostNode {
  public:
   FunctionNode(std::string name, const HostScope& scope, std::shared_ptr<const Registered> function,
@@ -175,7 +246,7 @@ class FunctionNode : public HostNode {
 
  protected:
   std::string endpoint() const override { return function_->name; }
-  void start(StepCall step) const override {
+  void ask(StepCall step) const override {
     const Flow& flow = *step.flow;
     expect_time(flow);
     const Clock::time_point began = Clock::now();
@@ -229,12 +300,13 @@ void check_outputs(const Registered& function, const YamlNode& node) {
 
 HostStep read_function(const YamlNode& node, const std::string& step_name, const HostScope& scope) {
   const std::string name = node.at("function").name();
-  const auto function = find_function(name);
+  const auto function = scope.kept ? kept_function(name, scope.source) : find_function(name);
   if (function == nullptr) node.at("function").fail("there is no function '" + name + "' in this program");
   std::vector<Argument> given;
   node.fields({{"function", kReadElsewhere},
                {"inputs", [&](const YamlNode& n) { given = arguments_of(n, scope); }},
                {"outputs", [&](const YamlNode& n) { check_outputs(*function, n); }}});
+  scope.source.functions[name] = {port_texts(function->inputs), port_texts(function->outputs)};
   HostStep step;
   for (const Port& port : function->outputs) {
     step.results.emplace_back(port.name, TypedSlot{.slot = scope.new_slot(port.dtype), .type = port});

@@ -23,6 +23,7 @@
 #include "server/net/external_gate.h"
 #include "server/pipeline/holdings.h"
 #include "server/pipeline/node.h"
+#include "server/pipeline/pipeline_source.h"
 
 // Steps of pipelines other than models: features, calls over HTTP, functions in C++ and Python.
 namespace frazil::server {
@@ -68,8 +69,10 @@ struct HostScope {
   std::string folder;  ///< base of relative file names
   Workers& workers;
   Holdings& holdings;
-  std::string pipeline;  ///< its name
-  NoticeSink notify;     ///< receives reasons of failures that are hidden from callers, one line each
+  std::string pipeline;    ///< its name
+  NoticeSink notify;       ///< receives reasons of failures that are hidden from callers, one line each
+  PipelineSource& source;  ///< receives the files and functions that steps use
+  bool kept = false;       ///< `source` has them: nothing outside of the process is used, as steps are only replayed
   SandboxLevel least_sandbox = SandboxLevel::none;  ///< least level of steps that run in processes
   bool hides_details = false;  ///< details of failures, and what Python functions print, are not shown
   std::shared_ptr<govern::Governor> governor = {};  ///< asked for connections and programs; null: none
@@ -146,6 +149,10 @@ class HostNode : public StepNode {
   }
 
  protected:
+  /// Records the answer of ask(). A replay has the recorded answer, and contacts nothing.
+  void start(StepCall step) const final;
+  /// Calls what the node stands for. As Node::start().
+  virtual void ask(StepCall step) const = 0;
   /// Returns what the node calls, as NodeView::endpoint.
   virtual std::string endpoint() const = 0;
   static void expect_time(const Flow& flow) {

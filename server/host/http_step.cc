@@ -115,7 +115,7 @@ class HttpNode : public HostNode {
 
  protected:
   std::string endpoint() const override { return parts_.url.shown; }
-  void start(StepCall step) const override {
+  void ask(StepCall step) const override {
     const Flow& flow = *step.flow;
     const Clock::time_point until = limit_of(flow, parts_.time_out), began = Clock::now();
     std::vector<NamedArray> inputs;
@@ -265,7 +265,10 @@ HostStep read_http_step(const YamlNode& node, const std::string& name, const Hos
     url.fail(error.what());
   }
   node.fields({{"url", kReadElsewhere},
-               {"tls", [&](const YamlNode& n) { parts.tls = read_tls_files(n, scope.folder); }},
+               {"tls",
+                [&](const YamlNode& n) {
+                  if (!scope.kept) parts.tls = read_tls_files(n, scope.folder);
+                }},
                {"inputs", [&](const YamlNode& n) { parts.inputs = arguments_of(n, scope); }},
                {"outputs", [&](const YamlNode& n) { parts.outputs = outputs_of(n, scope); }},
                {"timeout_ms", [&](const YamlNode& n) { parts.time_out = time_of(n, 0.001); }},
@@ -288,6 +291,7 @@ HostStep read_http_step(const YamlNode& node, const std::string& name, const Hos
   const auto tls = node.find("tls");
   if (tls && !parts.url.shown.starts_with("https:")) tls->fail("requires a URL that begins with https://");
   HostStep step{.results = parts.outputs};
+  if (scope.kept) parts.tls = {};
   try {
     step.node = std::make_unique<HttpNode>(name, std::move(parts), scope);
   } catch (const api::Error& error) {

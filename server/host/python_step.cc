@@ -248,7 +248,7 @@ class PythonNode : public HostNode {
 
  protected:
   std::string endpoint() const override { return parts_.command.file + ":" + parts_.command.function; }
-  void start(StepCall step) const override {
+  void ask(StepCall step) const override {
     const Flow& flow = *step.flow;
     expect_time(flow);
     std::string request;
@@ -366,7 +366,9 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
   parts.command.file = std::filesystem::absolute(std::filesystem::path(scope.folder) / node.at("python").name());
   parts.command.function = node.at("function").name();
   parts.command.silent = scope.hides_details;
-  HostStep step{.content = read_config_file(parts.command.file)};
+  std::string& kept = scope.source.files[node.at("python").name()];
+  if (!scope.kept) kept = read_config_file(parts.command.file);
+  HostStep step{.content = kept};
   node.fields({{"python", kReadElsewhere},
                {"function", kReadElsewhere},
                {"interpreter", [&](const YamlNode& n) { parts.command.interpreter = n.name(); }},
@@ -384,9 +386,11 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
   }
   step.results = parts.outputs;
   read_sandbox(node, scope, parts.command);
-  const SandboxReach reach = reach_level(node, parts);
-  parts.pool = scope.holdings.get<PythonPool>(declaration_of_pool(name, parts, step.content),
-                                              [&] { return start_pool(node, name, scope, parts, reach); });
+  if (!scope.kept) {
+    const SandboxReach reach = reach_level(node, parts);
+    parts.pool = scope.holdings.get<PythonPool>(declaration_of_pool(name, parts, step.content),
+                                                [&] { return start_pool(node, name, scope, parts, reach); });
+  }
   step.node = std::make_unique<PythonNode>(name, std::move(parts), scope);
   return step;
 }

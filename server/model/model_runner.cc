@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <random>
 
 #include <frazil/error.h>
 
 #include "server/access/governed.h"
 #include "server/request/path_record.h"
+#include "server/request/tensor_bytes.h"
+#include "server/state/state_bytes.h"
 
 namespace frazil::server {
 namespace {
@@ -83,6 +86,40 @@ class SharedTime {
   std::function<void(Nanoseconds)> use_;
   std::shared_ptr<BusyTotal> time_ = std::make_shared<BusyTotal>();
 };
+constexpr std::string_view kDraws[] = {"Bernoulli",     "Dropout",          "Multinomial",       "RandomNormal",
+                                       "RandomUniform", "RandomNormalLike", "RandomUniformLike", "frazil.Uniform"};
+constexpr std::string_view kVaries[] = {"Compress",    "If",          "Loop",   "NonMaxSuppression", "NonZero", "Scan",
+                                        "SequenceMap", "StringSplit", "Unique", "frazil.Call"};
+
+bool uses_any(const api::Model& model, std::span<const std::string_view> operators) {
+  return std::ranges::any_of(
+      model.operators(), [&](const std::string& op) { return std::ranges::find(operators, op) != operators.end(); });
+}
+
+/// Returns a checksum of the results, without those that are states of a sequence: reading a growing state copies it.
+std::uint64_t checksum_of_results(const Served& served, const std::vector<Array>& values) {
+  const auto& states = served.config().sequences.states;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool is_state = std::ranges::find(states, served.outputs()[i].name, &StateLink::output) != states.end();
+    if (is_state || !values[i].is_tensor()) continue;
+    std::string strings;
+    if (values[i].dtype() == api::Dtype::string) append_bytes(strings, values[i]);
+    const std::string_view bytes =
+        values[i].dtype() == api::Dtype::string
+            ? std::string_view(strings)
+            : std::string_view(static_cast<const char*>(values[i].data()), values[i].bytes());
+    constexpr std::uint64_t kPrime = 0x100000001b3;
+    sum = sum * kPrime + checksum_of(bytes);
+  }
+  return sum;
+}
+
+std::vector<RunShape::Extent> run_extents(std::span<const BatchPlan::Shape> shapes) {
+  std::vector<RunShape::Extent> extents;
+  for (const BatchPlan::Shape& shape : shapes) extents.push_back({.count = shape.count, .length = shape.length});
+  return extents;
+}
 
 /// Cancels a run when all its callers have left, even before it has begun.
 class EndsWithCallers {
@@ -118,7 +155,11 @@ class EndsWithCallers {
 ModelRunner::ModelRunner(const Served& served, const ModelParts& parts)
     : served_(served),
       workers_(*parts.workers),
+      model_(parts.model),
+      options_(parts.options),
       calls_others_(!parts.model.calls().empty()),
+      draws_(uses_any(parts.model, kDraws)),
+      flow_varies_(uses_any(parts.model, kVaries)),
       sessions_(parts.model, {.session = parts.options, .max_sessions = kMaxSessions}),
       check_(std::make_shared<ReferenceCheck>(parts.model, parts.check)) {
   const BusyScope scope(std::make_shared<RequestCost>(
@@ -146,6 +187,7 @@ std::optional<Refusal> ModelRunner::refusal() const { return batcher_ != nullptr
 Served::Checked ModelRunner::checked() const { return {.runs = check_->checked(), .different = check_->different()}; }
 
 void ModelRunner::enqueue(Job job) const {
+  if (job.recorded) return run_recorded(std::move(job));
   if (regrouped_) return batcher_->push(std::move(job), {.key = "", .count = 1, .length = 1});
   auto shape = shape_of(job.inputs);
   if (!shape) return run_single(std::move(job));
@@ -161,15 +203,25 @@ std::optional<BatchPlan::Shape> ModelRunner::shape_of(std::span<const Array> inp
 }
 
 std::vector<Array> ModelRunner::run_session(const api::SessionPool& sessions, std::span<const Array> inputs,
-                                            const std::vector<const Call*>& calls, Clock::time_point begun) const {
-  const auto session = sessions.acquire();
-  session->set_deadline(limit_of(calls));
+                                            const std::vector<const Call*>& calls, Clock::time_point begun,
+                                            std::uint64_t seed) const {
+  std::optional<api::SessionPool::Lease> lease;
+  std::optional<api::Session> own;
+  if (seed == 0) {
+    lease.emplace(sessions.acquire());
+  } else {
+    api::Options options = options_;
+    options.seed = seed;
+    own.emplace(model_.open(options));
+  }
+  api::Session& session = lease ? **lease : *own;
+  session.set_deadline(limit_of(calls));
   const auto tenants = calls_others_ ? tenants_of(calls) : std::vector<govern::TenantRef>();
   const govern::RequestScope scope(tenants);
   const auto joined = Clock::now();
   api::Results results = [&] {
-    const EndsWithCallers ends(calls, *session);
-    return session->run(inputs);
+    const EndsWithCallers ends(calls, session);
+    return session.run(inputs);
   }();
   count_run(begun, joined, calls);
   std::vector<Array> values;
@@ -214,25 +266,97 @@ void ModelRunner::check_async(std::span<const Array> inputs, const std::vector<A
   });
 }
 
-void ModelRunner::run_single(Job job) const {
+std::uint64_t ModelRunner::seed_for(const std::vector<const Call*>& calls) const {
+  const bool recorded = std::ranges::any_of(calls, [](const Call* call) { return call->recording != nullptr; });
+  if (!draws_ || !recorded || ragged_) return 0;
+  thread_local std::mt19937_64 random(std::random_device{}());
+  return random() | 1U;
+}
+
+void ModelRunner::record(const Job& job, const Values& values, const RunShape& shape) const {
+  Recording* const recording = job.call.recording.get();
+  if (recording == nullptr || !values) return;
+  const std::uint64_t results = checksum_of_results(served_, *values);
+  if (recording->plays()) {
+    if (job.recorded && job.recorded->results != results) recording->differ(job.call.node, "its results differ");
+    return;
+  }
+  Happening happening{.node = job.call.node,
+                      .kind = "run",
+                      .taken = served_.name() + '/' + served_.version(),
+                      .values = job.state,
+                      .shape = shape};
+  happening.shape.results = results;
+  recording->add(std::move(happening));
+}
+
+void ModelRunner::run_single(Job job, RunShape shape) const {
   const BusyScope scope(job.call.cost);
   const auto begun = Clock::now();
   Values values;
+  shape.seed = job.recorded ? job.recorded->seed : seed_for({&job.call});
   try {
-    values = run_session(sessions_, job.inputs, {&job.call}, begun);
+    values = run_session(sessions_, job.inputs, {&job.call}, begun, shape.seed);
     check_async(job.inputs, *values);
   } catch (...) {
     if (is_for_workers(job.call)) return run_on_worker(std::move(job));
     values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
   }
   job.inputs.clear();
-  answer(std::move(job), std::move(values), {.begun = begun});
+  answer(std::move(job), std::move(values), {.begun = begun, .shape = std::move(shape)});
+}
+
+void ModelRunner::run_recorded(Job job) const {
+  const RunShape& shape = *job.recorded;
+  Recording& recording = *job.call.recording;
+  const std::string model = "model '" + served_.name() + "'";
+  if (draws_ && shape.seed == 0) recording.loosen(model + " draws random numbers, and the record has no seed of them");
+  if (shape.way == RunShape::Way::alone) return run_single(std::move(job));
+  if (shape.way == RunShape::Way::regrouped) {
+    recording.loosen(model + " ran equal work of several requests together");
+    return run_single(std::move(job));
+  }
+  const auto own = shape_of(job.inputs);
+  if (shape.members.empty()) return own ? run_member({std::move(job), *own}) : run_single(std::move(job));
+  if (!own || (shape.way == RunShape::Way::ragged) != ragged_.has_value()) {
+    recording.loosen(model + " is not joined with other requests here, and was in the record");
+    return run_single(std::move(job));
+  }
+  const bool varies = flow_varies_ && shape.members.size() > 1;
+  if (varies) recording.loosen(model + " ran joined with requests whose values may have decided what ran");
+  if (varies || shape.members.size() == 1) return run_member({std::move(job), *own});
+  run_with_mates(std::move(job), *own);
+}
+
+void ModelRunner::run_with_mates(Job job, const BatchPlan::Shape& own) const {
+  const auto begun = Clock::now();
+  const RunShape shape = *job.recorded;
+  std::vector<std::vector<Array>> rows;
+  std::vector<BatchPlan::Shape> shapes;
+  for (std::size_t i = 0; i < shape.members.size(); ++i) {
+    const auto [count, length] = shape.members[i];
+    shapes.push_back(i == shape.row ? own : BatchPlan::Shape{.key = own.key, .count = count, .length = length});
+    rows.push_back(i == shape.row ? job.inputs
+                   : ragged_      ? ragged_->plan.mate(job.inputs, shapes.back())
+                                  : plan_->mate(job.inputs, shapes.back()));
+  }
+  Values values;
+  try {
+    const std::vector<const Call*> calls{&job.call};
+    auto parts = run_joined({{rows.begin(), rows.end()}, shapes, calls, shape.seed}, begun);
+    values = std::move(parts.at(shape.row));
+  } catch (const std::exception& error) {
+    job.call.recording->loosen("model '" + served_.name() + "' does not run joined with zeros: " + error.what());
+    return run_member({std::move(job), own});
+  }
+  answer(std::move(job), std::move(values), {.begun = begun, .requests = shapes.size(), .shape = shape});
 }
 
 void ModelRunner::answer(Job job, Values values, const BatchRun& ran) const {
   const BusyScope scope(job.call.cost);
   served_.counts().add(job.call.identity, [&](Statistics& s) { s.queue.add(ran.begun - job.queued); });
   note(job, ran, values ? "" : values.error().what());
+  record(job, values, ran.shape);
   job.finish(std::move(job.call), std::move(values));
 }
 
@@ -256,29 +380,23 @@ void ModelRunner::note(const Job& job, const BatchRun& ran, const std::string& w
 }
 
 void ModelRunner::run_member(Batcher::Member member) const {
-  if (!ragged_) member.job.inputs = plan_->alone(member.job.inputs, member.shape);
-  run_single(std::move(member.job));
+  if (ragged_) return run_single(std::move(member.job));
+  member.job.inputs = plan_->alone(member.job.inputs, member.shape);
+  run_single(std::move(member.job), {.way = RunShape::Way::joined, .members = run_extents({&member.shape, 1})});
 }
 
-std::vector<std::vector<Array>> ModelRunner::run_joined(const std::vector<Batcher::Member>& members,
-                                                        std::span<const BatchPlan::Shape> shapes,
-                                                        Clock::time_point begun) const {
-  std::vector<std::span<const Array>> inputs;
-  std::vector<const Call*> calls;
-  for (const Batcher::Member& member : members) {
-    inputs.emplace_back(member.job.inputs);
-    calls.push_back(&member.job.call);
-  }
+std::vector<std::vector<Array>> ModelRunner::run_joined(const Work& work, Clock::time_point begun) const {
   if (ragged_) {
-    const auto results = run_session(ragged_->sessions, ragged_->plan.join(inputs, shapes), calls, begun);
-    auto parts = ragged_->plan.split(results, shapes);
-    check_async(inputs.front(), parts.front());
+    const auto joined = ragged_->plan.join(work.requests, work.shapes);
+    const auto results = run_session(ragged_->sessions, joined, work.calls, begun, 0);
+    auto parts = ragged_->plan.split(results, work.shapes);
+    check_async(work.requests.front(), parts.front());
     return parts;
   }
-  const std::vector<Array> joined = plan_->join(inputs, shapes);
-  const std::vector<Array> results = run_session(sessions_, joined, calls, begun);
+  const std::vector<Array> joined = plan_->join(work.requests, work.shapes);
+  const std::vector<Array> results = run_session(sessions_, joined, work.calls, begun, work.seed);
   check_async(joined, results);
-  return plan_->split(results, shapes);
+  return plan_->split(results, work.shapes);
 }
 
 /// Charges each member the time of its own elements, and the model that of the padding.
@@ -306,14 +424,21 @@ void ModelRunner::run_batch(std::vector<Batcher::Member> members) const {
   if (ragged_) std::ranges::stable_sort(members, std::ranges::greater(), length_of);
   std::vector<BatchPlan::Shape> shapes;
   for (const Batcher::Member& member : members) shapes.push_back(member.shape);
+  std::vector<std::span<const Array>> requests;
+  std::vector<const Call*> calls;
+  for (const Batcher::Member& member : members) {
+    requests.emplace_back(member.job.inputs);
+    calls.push_back(&member.job.call);
+  }
   std::optional<std::vector<std::vector<Array>>> parts;
   const auto begun = Clock::now();
   const std::int64_t longest = count_padding(shapes);
+  const std::uint64_t seed = seed_for(calls);
   {
     const SharedTime time([&](Nanoseconds busy) { charge_batch(members, shapes, longest, busy); });
     const BusyScope scope(time.sink());
     try {
-      parts = run_joined(members, shapes, begun);
+      parts = run_joined({requests, shapes, calls, seed}, begun);
     } catch (...) {
       parts = std::nullopt;
     }
@@ -324,8 +449,14 @@ void ModelRunner::run_batch(std::vector<Batcher::Member> members) const {
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::int64_t padding = ragged_ ? 0 : shapes[i].count * (longest - shapes[i].length);
-    answer(std::move(members[i].job), std::move((*parts)[i]),
-           {.begun = begun, .requests = members.size(), .padding = static_cast<std::uint64_t>(padding)});
+    BatchRun ran{.begun = begun, .requests = members.size(), .padding = static_cast<std::uint64_t>(padding)};
+    if (members[i].job.call.recording != nullptr) {
+      ran.shape = {.way = ragged_ ? RunShape::Way::ragged : RunShape::Way::joined,
+                   .row = i,
+                   .members = run_extents(shapes),
+                   .seed = seed};
+    }
+    answer(std::move(members[i].job), std::move((*parts)[i]), ran);
   }
 }
 
@@ -368,7 +499,8 @@ void ModelRunner::run_regrouped(std::vector<Batcher::Member> members) const {
     } catch (...) {
       values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
     }
-    answer(std::move(job), std::move(values), {.begun = begun, .requests = members.size()});
+    answer(std::move(job), std::move(values),
+           {.begun = begun, .requests = members.size(), .shape = {.way = RunShape::Way::regrouped}});
   }
 }
 

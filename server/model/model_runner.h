@@ -39,23 +39,38 @@ class ModelRunner {
   struct BatchRun {
     Clock::time_point begun;
     std::uint64_t requests = 1, padding = 0;
+    RunShape shape = {};
+  };
+  /// The work of a run: its inputs by position, and the requests that wait for it.
+  struct Work {
+    const std::vector<std::span<const api::Array>>& requests;
+    std::span<const BatchPlan::Shape> shapes;
+    const std::vector<const Call*>& calls;
+    std::uint64_t seed = 0;  ///< of the session's random numbers; 0: they continue
   };
 
-  void run_single(Job job) const;
+  /// `shape`: how the inputs were arranged.
+  void run_single(Job job, RunShape shape = {}) const;
+  /// Runs the job of a replay in the recorded way, with zeros for the other requests of its batch.
+  void run_recorded(Job job) const;
+  void run_with_mates(Job job, const BatchPlan::Shape& own) const;
   /// Does the same as run_single(), but on a worker.
   void run_on_worker(Job job) const;
   void run_member(Batcher::Member member) const;
   void run_batch(std::vector<Batcher::Member> members) const;
-  /// Returns the results of each member. `shapes` are those of the members.
-  std::vector<std::vector<api::Array>> run_joined(const std::vector<Batcher::Member>& members,
-                                                  std::span<const BatchPlan::Shape> shapes,
-                                                  Clock::time_point begun) const;
+  /// Returns the results of each request.
+  std::vector<std::vector<api::Array>> run_joined(const Work& work, Clock::time_point begun) const;
   /// Returns the key and size of a request that can be joined with others.
   std::optional<BatchPlan::Shape> shape_of(std::span<const api::Array> inputs) const;
   /// Runs requests separately, but batches equal work among them.
   void run_regrouped(std::vector<Batcher::Member> members) const;
   std::vector<api::Array> run_session(const api::SessionPool& sessions, std::span<const api::Array> inputs,
-                                      const std::vector<const Call*>& calls, Clock::time_point begun) const;
+                                      const std::vector<const Call*>& calls, Clock::time_point begun,
+                                      std::uint64_t seed) const;
+  /// Returns the seed of a run: a new one if the model draws random numbers and a recording needs to repeat them.
+  std::uint64_t seed_for(const std::vector<const Call*>& calls) const;
+  /// Adds a run to the recording of its request, or compares it with the record.
+  void record(const Job& job, const Values& values, const RunShape& shape) const;
   void answer(Job job, Values values, const BatchRun& ran) const;
   void note(const Job& job, const BatchRun& ran, const std::string& why) const;
   void count_run(Clock::time_point begun, Clock::time_point ran, const std::vector<const Call*>& calls) const;
@@ -67,7 +82,11 @@ class ModelRunner {
 
   const Served& served_;
   Workers& workers_;
-  const bool calls_others_;  // the graph has nodes frazil.Call
+  const api::Model model_;
+  const api::Options options_;
+  const bool calls_others_;  ///< the graph has nodes frazil.Call
+  const bool draws_;         ///< it has operators that draw random numbers
+  const bool flow_varies_;   ///< values of a request may decide what runs for the whole batch
   const api::SessionPool sessions_;
   const std::shared_ptr<ReferenceCheck> check_;
   std::optional<RaggedRuns> ragged_;            ///< for joining whole requests of different lengths

@@ -124,6 +124,11 @@ void SequenceTurns::repeat(Job job, const State& state) const {
     if (const auto link = growing_link(i); !result && link) result = state.value(*link);
     results.push_back(result.value_or(Array()));
   }
+  if (const auto& recording = job.call.recording) {
+    Happening happening{.node = job.call.node, .kind = "repeat"};
+    for (const Array& result : results) happening.values.emplace_back("", result);
+    recording->add(std::move(happening));
+  }
   job.finish(std::move(job.call), std::move(results));
 }
 
@@ -186,7 +191,9 @@ void SequenceTurns::take_turn(Job job, const State::Ptr& state, State::Ptr paren
     input = origin == nullptr ? first_state(i) : origin->value(links[i].input).value_or(Array());
     if (!input.empty()) found.emplace_back(links[i].input, input);
   }
-  if (job.call.path != nullptr) job.call.path->set_state(std::move(found));
+  if (job.call.path != nullptr) job.call.path->set_state(found);
+  // A handle to a growing state makes the run copy it, so that only a recording keeps one.
+  if (job.call.recording != nullptr) job.state = std::move(found);
   job.finish = [this, print, finish = std::move(job.finish)](Call call, Values values) {
     try {
       end_turn(call, values, print);

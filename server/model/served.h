@@ -44,6 +44,12 @@ class Served : public std::enable_shared_from_this<Served> {
     counts_ = before.counts_;
   }
 
+  /// Sets the digest of the manifest by which an audit log has kept this definition. Call it before publishing the
+  /// version.
+  void set_manifest(std::string digest) const { manifest_ = std::move(digest); }
+  /// Returns that digest; empty if the definition is not kept.
+  const std::string& manifest() const { return manifest_; }
+
   virtual std::string_view platform() const = 0;
   virtual const std::vector<api::Port>& inputs() const = 0;
   virtual const std::vector<api::Port>& outputs() const = 0;
@@ -99,6 +105,7 @@ class Served : public std::enable_shared_from_this<Served> {
   std::string name_, version_;
   mutable std::atomic<std::shared_ptr<const Labels>> labels_;
   mutable VersionDecisions decisions_;
+  mutable std::string manifest_;
   std::shared_ptr<RequestCounts> counts_ = std::make_shared<RequestCounts>();
 };
 

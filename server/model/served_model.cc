@@ -72,7 +72,57 @@ std::optional<Clock::duration> ServedModel::usual_limit() const {
 }
 
 void ServedModel::start(Call call) const {
-  if (const auto limit = usual_limit(); limit && !call.deadline) call.deadline = call.arrived + *limit;
+  if (call.recording == nullptr || call.recording->plays()) return begin(std::move(call));
+  record_failure(call);
+  const auto done = call.done;
+  try {
+    begin(std::move(call));
+  } catch (...) {
+    done(std::unexpected(refusal_of_exception()));
+  }
+}
+
+void ServedModel::record_failure(Call& call) const {
+  call.done = [recording = call.recording, node = call.node, taken = name() + '/' + version(),
+               done = std::move(call.done)](Outcome outcome) {
+    if (!outcome) {
+      const Refusal& why = outcome.error();
+      recording->add({.node = node, .kind = "run", .taken = taken, .failure = std::pair(why.status(), why.what())});
+    }
+    done(std::move(outcome));
+  };
+}
+
+bool ServedModel::take_recorded(Job& job) const {
+  Recording& recording = *job.call.recording;
+  const std::string node = job.call.node;
+  const bool repeated = recording.next_kind(node) == "repeat";
+  auto recorded = recording.next(node, repeated ? "repeat" : "run");
+  job.recorded = RunShape{.way = RunShape::Way::joined};
+  if (!recorded) return recording.differ(node, "a run that the record does not have"), true;
+  // What became of a sequence depends on the state of other requests.
+  if (recorded->failure && (is_transient(recorded->failure->first) || turns_->any())) {
+    job.finish(std::move(job.call), std::unexpected(Refusal(recorded->failure->first, recorded->failure->second)));
+    return false;
+  }
+  if (repeated) {
+    std::vector<Array> values;
+    for (auto& [name, value] : recorded->values) values.push_back(std::move(value));
+    job.finish(std::move(job.call), std::move(values));
+    return false;
+  }
+  if (!recorded->failure) job.recorded = recorded->shape;
+  for (auto& [name, value] : recorded->values) {
+    const auto at = position_of(inputs(), name);
+    if (at && job.inputs[*at].empty()) job.inputs[*at] = std::move(value);
+  }
+  return true;
+}
+
+void ServedModel::begin(Call call) const {
+  const bool replay = is_replay(call.recording);
+  const auto limit = replay ? std::nullopt : usual_limit();
+  if (limit && !call.deadline) call.deadline = call.arrived + *limit;
   Job job{.inputs = inputs_of(call.request),
           .queued = Clock::now(),
           .finish = [this](const Call& ended, std::expected<std::vector<Array>, Refusal> values) {
@@ -87,8 +137,9 @@ void ServedModel::start(Call call) const {
   check_sequence(sequence);
   // A session from a header only applies to models with state.
   const bool in_sequence = !sequence.id.empty() && !(sequence.start_if_new && !turns_->any());
-  if (!in_sequence) check_states_given(*this, job.inputs);
+  if (!in_sequence && !replay) check_states_given(*this, job.inputs);
   job.call = std::move(call);
+  if (replay) return take_recorded(job) ? runner_->enqueue(std::move(job)) : void();
   in_sequence ? turns_->begin(std::move(job)) : runner_->enqueue(std::move(job));
 }
 

@@ -26,6 +26,7 @@ class ServedModel : public Served {
   const api::Model& model() const { return parts_.model; }
   /// Returns the limit of the memory of a run in bytes; nullopt: none.
   std::optional<std::uint64_t> memory_limit() const { return parts_.options.memory_limit; }
+  const Parts& parts() const { return parts_; }
   std::string_view platform() const override { return "frazil_onnx"; }
   const std::vector<api::Port>& inputs() const override { return parts_.model.inputs(); }
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }
@@ -44,6 +45,12 @@ class ServedModel : public Served {
   void start(Call call) const override;
 
  private:
+  void begin(Call call) const;
+  /// Makes the call's next failure part of its recording.
+  void record_failure(Call& call) const;
+  /// Sets what the record has of the next run of a replay: its state and its way. Returns false if the record has the
+  /// answer itself, which the job has then got.
+  bool take_recorded(Job& job) const;
   std::vector<api::Array> inputs_of(InferRequest& request) const;
 
   Parts parts_;

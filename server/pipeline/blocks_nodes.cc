@@ -35,6 +35,24 @@ class BlocksNode : public StepNode {
  protected:
   const std::vector<Block>& blocks() const { return blocks_; }
   const OwnGraph& graph(std::size_t i) const { return graphs_[i]; }
+  /// Returns the block whose result the request or its replay uses; nullopt if they force none.
+  std::optional<std::size_t> forced_block_of(const Flow& flow) const {
+    const auto chosen = flow.request->choices.find(flow.path_of(name()));
+    const bool by_request = chosen != flow.request->choices.end();
+    const auto name_of_block = by_request ? std::optional(chosen->second) : flow.forced(name(), kind_);
+    if (!name_of_block) return std::nullopt;
+    const auto at = std::ranges::find(blocks_, *name_of_block, &Block::name);
+    if (at == blocks_.end())
+      throw Refusal(Http::bad_request, "node '" + flow.path_of(name()) + "' has no block '" + *name_of_block + "'");
+    return static_cast<std::size_t>(at - blocks_.begin());
+  }
+  /// Records that a block gave the node's result, which it returns.
+  StepResult used(std::size_t i, const Flow& flow, const Flow& block, StepResult result) const {
+    if (flow.recording == nullptr) return result;
+    join_block(flow, block);
+    flow.recording->took(flow.path_of(name()), std::string(kind_), blocks_[i].name);
+    return result;
+  }
 
  private:
   std::string_view kind_;
@@ -55,16 +73,19 @@ class FallbackNode : public BlocksNode {
   void from(std::size_t at, const std::shared_ptr<const StepCall>& call, const std::string& before) const {
     const FlowPtr& flow = call->flow;
     std::string why = before;
-    while (at + 1 < blocks().size() && blocks()[at].expected() >= flow->left()) {
+    const std::optional<std::size_t> forced = forced_block_of(*flow);
+    if (forced) at = *forced;
+    while (!forced && at + 1 < blocks().size() && blocks()[at].expected() >= flow->left()) {
       why += "'" + blocks()[at].name + "' would not end in time; ";
       ++at;
     }
     flow->note({.node = name(), .kind = "fallback", .taken = blocks()[at].name, .why = why});
-    graph(at).run(flow, call->inputs, [this, at, call, why](StepResult result) {
+    const FlowPtr tried = forked(*flow);
+    graph(at).run(tried, call->inputs, [this, at, call, why, tried, forced](StepResult result) {
       const Flow& own = *call->flow;
       const bool begun = own.emitter != nullptr && own.emitter->begun;
-      const bool last = at + 1 == blocks().size() || begun || own.caller->disconnected();
-      if (result || last) return call->done(std::move(result));
+      const bool last = forced || at + 1 == blocks().size() || begun || own.caller->disconnected();
+      if (result || last) return call->done(used(at, own, *tried, std::move(result)));
       from(at + 1, call, why + "'" + blocks()[at].name + "' failed: " + result.error().what() + "; ");
     });
   }
@@ -75,24 +96,26 @@ class Together : public std::enable_shared_from_this<Together> {
  public:
   using Ended = std::function<void(std::size_t block, StepResult result)>;
 
-  Together(const Flow& flow, std::size_t count) : caller_(flow.caller), callers_(count) {
-    for (auto& caller : callers_) caller = std::make_shared<Caller>();
+  Together(const Flow& flow, std::size_t count) : caller_(flow.caller), flows_(count) {
+    for (FlowPtr& own : flows_) own = forked(*with_caller(flow, std::make_shared<Caller>()));
     hook_.emplace(*caller_, [this] { leave(); });
   }
   void run_one(std::size_t i, const OwnGraph& graph, const std::shared_ptr<const StepCall>& call, Workers& workers,
                const Ended& ended) {
-    workers.post([self = shared_from_this(), &graph, own = with_caller(*call->flow, callers_[i]), call, i, ended] {
-      const BusyScope scope(own->cost);
-      graph.run(own, call->inputs, [self, i, ended](StepResult result) { ended(i, std::move(result)); });
+    workers.post([self = shared_from_this(), &graph, call, i, ended] {
+      const BusyScope scope(self->flows_[i]->cost);
+      graph.run(self->flows_[i], call->inputs, [self, i, ended](StepResult result) { ended(i, std::move(result)); });
     });
   }
+  /// Returns the flow of a block.
+  const FlowPtr& flow(std::size_t block) const { return flows_[block]; }
   void leave() {
-    for (const auto& caller : callers_) caller->leave();
+    for (const FlowPtr& flow : flows_) flow->caller->leave();
   }
 
  private:
   std::shared_ptr<Caller> caller_;  // the hook refers to it
-  std::vector<std::shared_ptr<Caller>> callers_;
+  std::vector<FlowPtr> flows_;
   std::optional<Caller::Hook> hook_;
 };
 
@@ -121,8 +144,13 @@ class RaceNode : public BlocksNode {
         call->flow->note({.node = name(), .kind = "race", .taken = blocks()[i].name});
         together->leave();
       }
-      call->done(std::move(result));
+      call->done(used(i, *call->flow, *together->flow(i), std::move(result)));
     };
+    if (const auto forced = forced_block_of(*call->flow)) {
+      return graph(*forced).run(call->flow, call->inputs, [this, call, at = *forced](StepResult result) {
+        call->done(used(at, *call->flow, *call->flow, std::move(result)));
+      });
+    }
     for (std::size_t i = 0; i < blocks().size(); ++i) together->run_one(i, graph(i), call, workers_, ended);
   }
 
@@ -166,6 +194,7 @@ class EnsembleNode : public BlocksNode {
         state->results[i] = std::move(result);
         if (--state->running > 0) return;
       }
+      for (std::size_t k = 0; k < blocks().size(); ++k) join_block(*call->flow, *together->flow(k));
       try {
         call->done(combined(state->results, *call->flow));
       } catch (...) {
@@ -185,10 +214,10 @@ class EnsembleNode : public BlocksNode {
       else
         why += "'" + blocks()[i].name + "' failed: " + results[i]->error().what() + "; ";
     }
-    flow.note({.node = name(),
-               .kind = "ensemble",
-               .taken = std::to_string(good.size()) + " of " + std::to_string(results.size()),
-               .why = why});
+    flow.decided({.node = name(),
+                  .kind = "ensemble",
+                  .taken = std::to_string(good.size()) + " of " + std::to_string(results.size()),
+                  .why = why});
     if (good.size() < least_) {
       const auto first = std::ranges::find_if(results, [](const auto& result) { return !result->has_value(); });
       throw Refusal((*first)->error().status(), "node '" + name() + "': " + why + "needs " + std::to_string(least_));

@@ -24,7 +24,7 @@ class CallNode : public StepNode {
  protected:
   void start(StepCall step) const override {
     const FlowPtr& flow = step.flow;
-    if (flow->left() <= Clock::duration::zero()) throw Refusal(Http::timeout, "the time-out has passed");
+    check_time(*flow);
     check_policy(flow->identity);
     Call call{.caller = flow->caller,
               .identity = flow->identity,
@@ -33,9 +33,10 @@ class CallNode : public StepNode {
               .target = parts_.target,
               .path = flow->path,
               .cost = flow->cost,
+              .recording = flow->recording,
               .trace = flow->trace,
               .node = flow->path_of(name())};
-    if (parts_.time_out) {
+    if (parts_.time_out && !is_replay(flow->recording)) {
       const auto limit = call.arrived + *parts_.time_out;
       call.deadline = call.deadline ? std::min(*call.deadline, limit) : limit;
     }
@@ -70,6 +71,18 @@ class CallNode : public StepNode {
       throw refused_by_policy("node '" + name() + "' to run version " + target.version() + " of '" + target.name() + "'",
                               *reason);
     }
+  /// Refuses a call whose time-out has passed, or had passed when a replayed request ran.
+  void check_time(const Flow& flow) const {
+    const std::string node = flow.path_of(name());
+    const bool replay = is_replay(flow.recording);
+    const bool late = replay ? flow.recording->next_kind(node) == "late" : flow.left() <= Clock::duration::zero();
+    if (!late) return;
+    if (replay) {
+      (void)flow.recording->next(node, "late");
+    } else if (flow.recording != nullptr) {
+      flow.recording->add({.node = node, .kind = "late"});
+    }
+    throw Refusal(Http::timeout, "the time-out has passed");
   }
 
   static std::vector<Slot> slots_of(const std::vector<std::pair<std::string, Slot>>& named) {

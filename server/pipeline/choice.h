@@ -14,6 +14,15 @@ Clock::duration least_expected(const List& list) {
   return std::ranges::min(list | std::views::transform([](const auto& one) { return one.block.expected(); }));
 }
 
+/// Returns the index of the block with a name. Throws Refusal (bad_request). `list`: elements with a `block`.
+template <class List>
+std::int64_t index_of_block(const Flow& flow, const std::string& node, const std::string& name, const List& list) {
+  const auto at = std::ranges::find(list, name, [](const auto& one) { return one.block.name; });
+  if (at == list.end())
+    throw Refusal(Http::bad_request, "node '" + flow.path_of(node) + "' has no branch '" + name + "'");
+  return at - list.begin();
+}
+
 /// A branch that is entered, and why it replaces the chosen one.
 struct Afforded {
   std::size_t branch;
@@ -40,11 +49,9 @@ template <class List>
 std::int64_t forced_block(const Flow& flow, const std::string& node, const char* kind, const List& list) {
   const auto forced = flow.request->choices.find(flow.path_of(node));
   if (forced == flow.request->choices.end()) return -1;
-  const auto at = std::ranges::find(list, forced->second, [](const auto& one) { return one.block.name; });
-  if (at == list.end())
-    throw Refusal(Http::bad_request, "node '" + flow.path_of(node) + "' has no branch '" + forced->second + "'");
-  flow.note({.node = node, .kind = kind, .taken = forced->second, .why = "forced by the request"});
-  return at - list.begin();
+  const std::int64_t at = index_of_block(flow, node, forced->second, list);
+  flow.decided({.node = node, .kind = kind, .taken = forced->second, .why = "forced by the request"});
+  return at;
 }
 
 }  // namespace frazil::server

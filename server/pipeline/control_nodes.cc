@@ -104,7 +104,7 @@ class SwitchNode : public Node {
     const Afforded entered = afforded(flow, cases_, chosen);
     const Block& block = cases_[entered.branch].block;
     count_taken(block);
-    flow.note({.node = name(), .kind = "switch", .taken = block.name, .why = *entered.why == 0 ? why : entered.why});
+    flow.decided({.node = name(), .kind = "switch", .taken = block.name, .why = *entered.why == 0 ? why : entered.why});
     return entered.branch;
   }
 
@@ -176,7 +176,7 @@ class LoopNode : public Node {
     const Flow& flow = *call.flow;
     if (call.part == kEnded) {
       const std::int64_t count = call.inputs[0].values<std::int64_t>().front();
-      flow.note({.node = name(), .kind = "loop", .taken = std::to_string(count) + " iterations"});
+      flow.decided({.node = name(), .kind = "loop", .taken = std::to_string(count) + " iterations"});
       return call.done(std::vector<Array>{});
     }
     count_taken(parts_.block);

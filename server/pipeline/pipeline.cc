@@ -48,7 +48,8 @@ void Pipeline::start(Call call) const {
     values[*at] = std::move(value);
   }
   for (std::size_t i = 0; i < inputs().size(); ++i) check_input(inputs()[i], values[i]);
-  if (const auto limit = usual_limit(); limit && !call.deadline) call.deadline = call.arrived + *limit;
+  const auto limit = is_replay(call.recording) ? std::nullopt : usual_limit();
+  if (limit && !call.deadline) call.deadline = call.arrived + *limit;
   call.request.inputs.clear();
   const auto request = std::make_shared<const InferRequest>(std::move(call.request));
   const auto flow =
@@ -61,6 +62,7 @@ void Pipeline::start(Call call) const {
                                         .cost = call.cost,
                                         .trace = call.trace,
                                         .path = call.path,
+                                        .recording = call.recording,
                                         .place = call.node.empty() ? "" : call.node + ".",
                                         .pipeline = shared_from_this()});
   graph_.run(flow, std::move(values), [this, flow, done = std::move(call.done)](StepResult results) {

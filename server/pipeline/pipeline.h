@@ -12,6 +12,7 @@
 #include "server/pipeline/holdings.h"
 #include "server/pipeline/node.h"
 #include "server/pipeline/pipeline_graph.h"
+#include "server/pipeline/pipeline_source.h"
 
 namespace frazil::server {
 
@@ -42,6 +43,7 @@ class Pipeline : public Served {
     std::vector<Use> uses;
     std::shared_ptr<const Holdings> holdings;
     std::vector<std::string> personal;  ///< see Served::personal()
+    std::shared_ptr<const PipelineSource> source;
   };
   /// Throws api::Error (bad_model) if the parts do not fit together.
   Pipeline(const std::string& name, Parts parts)
@@ -66,6 +68,7 @@ class Pipeline : public Served {
   const PipelineGraph& graph() const { return graph_; }
   /// Returns the values of the inputs, by position.
   const std::vector<Use>& uses() const { return parts_.uses; }
+  const PipelineSource& source() const { return *parts_.source; }
   /// Returns true if its names still refer to the same versions.
   bool is_up_to_date(const Repository& models) const;
 
@@ -91,5 +94,10 @@ std::vector<std::string> models_of_pipeline(const std::string& path);
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         const Pipeline* before, Workers& workers, const NoticeSink& notify,
                                         const PipelineRules& rules = {});
+
+/// Makes a pipeline from its source, for replays: its steps on hosts have the answers of a record, so that nothing
+/// outside of the process is used. Throws api::Error (bad_input).
+std::shared_ptr<Pipeline> kept_pipeline(const PipelineSource& source, const std::string& name, const Repository& models,
+                                        Workers& workers);
 
 }  // namespace frazil::server

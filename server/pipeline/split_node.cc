@@ -72,6 +72,11 @@ class SplitNode : public StepNode {
     const FlowPtr& flow = call.flow;
     const std::int64_t forced = forced_block(*flow, name(), "split", parts_.arms);
     if (forced >= 0) return graphs_[static_cast<std::size_t>(forced)].run(flow, call.inputs, std::move(call.done));
+    if (const auto recorded = flow->forced(name(), "split")) {
+      const std::int64_t at = index_of_block(*flow, name(), *recorded, parts_.arms);
+      flow->decided({.node = name(), .kind = "split", .taken = *recorded, .why = "as recorded"});
+      return graphs_[static_cast<std::size_t>(at)].run(flow, call.inputs, std::move(call.done));
+    }
     const std::string key = parts_.by ? value_text(call.inputs.back()) : "";
     const double drawn = key.empty() ? chance() : chance_of(name() + '\n' + key);
     std::size_t arm = arm_at(drawn);
@@ -86,12 +91,12 @@ class SplitNode : public StepNode {
       arm = entered.branch;
       why = entered.why;
     }
-    flow->note({.node = name(),
-                .kind = "split",
-                .taken = parts_.arms[arm].block.name,
-                .why = std::move(why),
-                .key = key.empty() ? std::nullopt : std::optional(key),
-                .rolled_back = rolled_back});
+    flow->decided({.node = name(),
+                   .kind = "split",
+                   .taken = parts_.arms[arm].block.name,
+                   .why = std::move(why),
+                   .key = key.empty() ? std::nullopt : std::optional(key),
+                   .rolled_back = rolled_back});
     if (!rollbacks_.empty()) call.done = counted(arm, call);
     graphs_[arm].run(flow, call.inputs, std::move(call.done));
   }
@@ -167,7 +172,7 @@ class ShadowNode : public StepNode {
 
  protected:
   void start(StepCall call) const override {
-    if (chance() < share_) {
+    if (!is_replay(call.flow->recording) && chance() < share_) {
       call.flow->note({.node = name(), .kind = "shadow", .taken = block_.name});
       workers_.post([this, own = beside(*call.flow, CostAccount::shadow), inputs = std::move(call.inputs)] {
         const BusyScope scope(own->cost);

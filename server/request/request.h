@@ -87,6 +87,7 @@ struct InferResponse {
 using Outcome = std::expected<InferResponse, Refusal>;
 
 class PathRecord;
+class Recording;
 class Served;
 
 /// A request in progress. It moves from stage to stage; exactly one stage calls `done`.
@@ -99,6 +100,7 @@ struct Call {
   std::shared_ptr<const Served> target;  ///< keeps the serving version alive
   std::shared_ptr<PathRecord> path;      ///< record of the path; may be null
   std::shared_ptr<RequestCost> cost;     ///< pays for the work; null: the called version's ledger does
+  std::shared_ptr<Recording> recording = {};  ///< record for replays, or a replay's; may be null
   std::string trace;                     ///< W3C's traceparent; empty: none
   std::string record_id;                 ///< id of the request as records show it
   std::string node;                      ///< calling node of a pipeline; empty: a client

@@ -16,6 +16,9 @@ std::size_t tensor_bytes_of(const RequestRecord& record) {
   for (const auto* list : {&record.inputs, &record.outputs}) {
     for (const auto& [name, value] : *list) bytes += value.is_tensor() ? value.bytes() : 0;
   }
+  for (const Happening& happening : record.happenings) {
+    for (const auto& [name, value] : happening.values) bytes += value.is_tensor() ? value.bytes() : 0;
+  }
   return bytes;
 }
 

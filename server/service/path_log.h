@@ -14,6 +14,7 @@
 #include "server/core/json_text.h"
 #include "server/request/labels.h"
 #include "server/request/path_record.h"
+#include "server/request/recording.h"
 
 namespace frazil::server {
 
@@ -32,6 +33,7 @@ struct RequestRecord {
   std::vector<PathRecord::Step> steps;
   std::map<std::string, Parameter> parameters;
   std::vector<NamedArray> inputs, outputs;  ///< including the sequence's state; stored only for replays
+  std::vector<Happening> happenings;        ///< what its inputs do not determine; stored only for replays
   std::vector<std::string> redacted;        ///< names of inputs and outputs whose values are hidden
   std::shared_ptr<const Labels> labels;     ///< of the version; null: nothing is personal
 };

@@ -15,7 +15,10 @@ void PathRecorder::record(Call& call, const Served& target) {
   record->tenant = call.identity.name();
   record->trace = call.trace;
   record->parameters = call.request.parameters;
-  if (inputs) record->inputs = call.request.inputs;
+  if (inputs) {
+    record->inputs = call.request.inputs;
+    if (call.recording == nullptr) call.recording = std::make_shared<Recording>();
+  }
   record->model = target.name();
   record->version = target.version();
   record->digest = target.digest();
@@ -26,10 +29,11 @@ void PathRecorder::record(Call& call, const Served& target) {
       part(std::move(response));
     };
   }
-  call.done = [this, record, inputs, path = call.path, arrived = call.arrived,
+  call.done = [this, record, inputs, path = call.path, recording = call.recording, arrived = call.arrived,
                done = std::move(call.done)](Outcome outcome) {
     record->time = Clock::now() - arrived;
     record->steps = path->take_steps();
+    if (inputs) record->happenings = recording->happenings().value_or(std::vector<Happening>());
     if (!outcome) {
       record->status = outcome.error().status();
       record->error = outcome.error().what();

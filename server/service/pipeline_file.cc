@@ -158,14 +158,17 @@ void read_cheaper(const YamlNode& list, Branches& branches) {
 class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
+  /// `source` receives what steps read; `kept`: it has that instead.
   PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
-                 const Holdings* before, NoticeSink notify, PipelineRules rules)
+                 const Holdings* before, NoticeSink notify, PipelineRules rules, PipelineSource& source, bool kept)
       : models_(models),
         workers_(workers),
         folder_(std::move(folder)),
         name_(std::move(name)),
         notify_(std::move(notify)),
         rules_(std::move(rules)),
+        source_(source),
+        kept_(kept),
         holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
@@ -555,6 +558,8 @@ class PipelineReader {
                              .holdings = *holdings_,
                              .pipeline = name_,
                              .notify = notify_,
+                             .source = source_,
+                             .kept = kept_,
                              .least_sandbox = rules_.least_sandbox,
                              .hides_details = rules_.hides_details,
                              .governor = rules_.governor});
@@ -567,6 +572,8 @@ class PipelineReader {
   const std::string folder_, name_;
   const NoticeSink notify_;
   PipelineRules rules_;
+  PipelineSource& source_;
+  const bool kept_;
   const char* by_ = "call";  // see CallPolicy
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
@@ -574,6 +581,17 @@ class PipelineReader {
   Emissions emissions_;
   std::set<std::string> names_, digests_, code_;
 };
+
+/// Sets the digests of a pipeline: of its file and what it uses, and of its file and its code.
+void set_digests(Pipeline::Parts& parts, const PipelineSource& source, const PipelineReader& reader) {
+  const auto digest_with = [&](const std::set<std::string>& others) {
+    std::string content = source.digest;
+    for (const std::string& digest : others) (content += '\n') += digest;
+    return "sha256:" + sha256(content);
+  };
+  parts.digest = digest_with(reader.digests());
+  parts.own_digest = digest_with(reader.code());
+}
 
 void collect_models(const YamlNode& node, std::set<std::string>& names) {
   if (node.is_map()) {
@@ -599,16 +617,24 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         const Pipeline* before, Workers& workers, const NoticeSink& notify,
                                         const PipelineRules& rules) {
+  auto source = std::make_shared<PipelineSource>();
+  source->text = read_config_file(path);
+  source->digest = sha256(source->text);
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
-                        before != nullptr ? before->holdings() : nullptr, notify, rules);
+                        before != nullptr ? before->holdings() : nullptr, notify, rules, *source, false);
   Pipeline::Parts parts = reader.read(read_yaml(path));
-  const auto digest_with = [file = sha256(read_config_file(path))](const std::set<std::string>& others) {
-    std::string content = file;
-    for (const std::string& digest : others) (content += '\n') += digest;
-    return "sha256:" + sha256(content);
-  };
-  parts.digest = digest_with(reader.digests());
-  parts.own_digest = digest_with(reader.code());
+  set_digests(parts, *source, reader);
+  parts.source = std::move(source);
+  return std::make_shared<Pipeline>(name, std::move(parts));
+}
+
+std::shared_ptr<Pipeline> kept_pipeline(const PipelineSource& source, const std::string& name, const Repository& models,
+                                        Workers& workers) {
+  auto own = std::make_shared<PipelineSource>(source);
+  PipelineReader reader(models, workers, "", name, nullptr, [](const Notice&) {}, {}, *own, true);
+  Pipeline::Parts parts = reader.read(read_yaml_text(own->text, name + ".yaml"));
+  set_digests(parts, *own, reader);
+  parts.source = std::move(own);
   return std::make_shared<Pipeline>(name, std::move(parts));
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "server/service/definition_keeper.h"
 #include "server/service/label_values.h"
 
 namespace frazil::server {
@@ -170,6 +171,7 @@ void ServedModels::label(const Repository& models) {
 }
 
 void ServedModels::swap_in(std::shared_ptr<const Repository> repository) {
+  if (options_.keeper != nullptr) options_.keeper->keep(*repository);
   label(*repository);
   const std::scoped_lock lock(mutex_);
   repository_.swap(repository);

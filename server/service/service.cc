@@ -5,8 +5,9 @@
 #include "govern/gate/governor.h"
 #include "server/config/config_yaml.h"
 #include "server/pipeline/pipeline.h"
-#include "server/service/path_watch.h"
 #include "server/service/config_policy.h"
+#include "server/service/definition_keeper.h"
+#include "server/service/path_watch.h"
 #include "server/service/request_audit.h"
 #include "server/service/request_policy.h"
 
@@ -34,9 +35,25 @@ std::vector<std::string> differences(const StateConfig& a, const StateConfig& b)
   return keys;
 }
 
-ServiceOptions with_registry(ServiceOptions options) {
+/// Adds what the options leave to the service.
+ServiceOptions completed(ServiceOptions options) {
   if (options.registry == nullptr) options.registry = std::make_shared<api::Registry>();
+  const GovernanceConfig& governance = options.config.governance;
+  if (options.subject_keys == nullptr && !governance.keys.empty()) {
+    options.subject_keys = std::make_shared<govern::SubjectKeys>(governance.keys);
+  }
+  if (options.audit == nullptr || !governance.payloads || options.keeper != nullptr) return options;
+  options.keeper = std::make_shared<DefinitionKeeper>(options.audit, options.notify);
+  if (governance.keys.empty()) {
+    warn(options.notify, "audit", "payloads of requests are not sealed: set governance.keys to a folder of keys");
+  }
   return options;
+}
+
+std::shared_ptr<RequestAudit> request_audit_of(const ServiceOptions& options) {
+  if (options.audit == nullptr) return nullptr;
+  return std::make_shared<RequestAudit>(options.audit, options.config.governance, options.environment.digest(),
+                                        options.subject_keys);
 }
 
 std::string listed(const std::vector<std::string>& keys) {
@@ -55,11 +72,12 @@ void watch(Call& call, const Served& target, const ServiceOptions& options) {
 }  // namespace
 
 Service::Service(ServiceOptions options)
-    : options_(with_registry(std::move(options))),
+    : options_(completed(std::move(options))),
       traffic_(options_.notify),
       config_(options_.config),
       privacy_(options_.config.governance),
       paths_(options_.config.paths, options_.governor),
+      request_audit_(request_audit_of(options_)),
       shared_memory_(options_.max_shared_bytes),
       tenants_(options_.config.tenants),
       gate_(tenants_, options_.config.network.with(options_.network), options_.governor),
@@ -104,10 +122,10 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   call.record_id = hides != nullptr ? hides->id(call.request.id) : call.request.id;
   if (hides != nullptr) call.trace = hides->trace(call.trace);
   if (!is_replay) {
-    if (options_.audit != nullptr) audit_request(call, *target, options_.audit);
     paths_.record(call, *target);
-    watch(call, *target, options_);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures, hides);
+    if (request_audit_ != nullptr) audit_request(call, *target, request_audit_);
+    watch(call, *target, options_);
   }
   if (hides != nullptr) hides->hide_errors(call, *target);
   if (costs_.events().is_due()) change([this] { record_costs(); });
@@ -149,11 +167,7 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   for (const auto& [name, value] : change.parameters) call.request.parameters[name] = value;
   call.request.choices = change.choices;
   call.explicit_version = !change.version.empty();
-  if (!other) {
-    for (const PathRecord::Step& step : before->steps) {
-      if (step.kind == "split") call.request.choices.emplace(step.node, step.taken);
-    }
-  }
+  if (!other) call.recording = std::make_shared<Recording>(Recording::Mode::what_if, before->happenings);
   for (const auto& [name, value] : before->outputs) call.request.outputs.push_back({.name = name});
   call.done = [before, path = call.path, done = std::move(done)](Outcome now) { done(*before, std::move(now), *path); };
   infer(target, std::move(call));

@@ -21,6 +21,7 @@
 #include "server/service/path_recorder.h"
 #include "server/service/privacy.h"
 #include "server/service/repository_poll.h"
+#include "server/service/request_audit.h"
 #include "server/service/request_costs.h"
 #include "server/service/served_models.h"
 #include "server/service/service_options.h"
@@ -134,6 +135,7 @@ class Service {
   std::atomic<std::uint64_t> reloads_ = 0, failed_reloads_ = 0;
   const Privacy privacy_;
   PathRecorder paths_;
+  const std::shared_ptr<RequestAudit> request_audit_;  ///< null: requests leave no events
   SharedMemory shared_memory_;
   Tenants tenants_;
   Gate gate_;

@@ -14,6 +14,7 @@
 #include "server/core/log_settings.h"
 #include "server/core/notice.h"
 #include "server/model/repository.h"
+#include "server/replay/environment.h"
 #include "server/service/exposure_log.h"
 
 namespace frazil::govern {
@@ -23,6 +24,8 @@ class SubjectKeys;
 }  // namespace frazil::govern
 
 namespace frazil::server {
+
+class DefinitionKeeper;
 
 /// The rule by which models are loaded and unloaded.
 enum class ModelControl : std::uint8_t {
@@ -51,7 +54,9 @@ struct ServiceOptions {
   std::function<std::uint64_t()> dropped_accesses = [] { return 0; };  ///< as that, of the access log
   std::shared_ptr<govern::Governor> governor;  ///< the policy of all served models; null: everything is permitted
   std::shared_ptr<govern::AuditLog> audit;     ///< receives an event for each request; null: none
-  std::shared_ptr<govern::SubjectKeys> subject_keys;  ///< keys of the persons that requests are about; null: none
+  std::shared_ptr<govern::SubjectKeys> subject_keys;  ///< null: those of `config`, if any
+  Environment environment;                            ///< for events of requests
+  std::shared_ptr<DefinitionKeeper> keeper;           ///< stores definitions for replays; null: one by `config`, if any
   std::shared_ptr<ExposureLog> exposures;             ///< receives the arms that splits choose; null: none
   std::shared_ptr<LogSettings> log = std::make_shared<LogSettings>();  ///< of `notify`; clients may change them
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks

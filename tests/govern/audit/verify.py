@@ -274,12 +274,36 @@ class Log:
                 self.find(f"{count} entries of bundle {index} are missing")
         if sum(self.missing.values()) > self.dropped:
             self.find("more entries are missing than removals are declared")
+        payloads = self.payloads()
         for blob, subjects in self.blobs.items():
+            if blob in payloads:
+                continue
             path = self.folder / "blobs" / blob[7:9] / blob[9:]
             if path.exists() and "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest() != blob:
                 self.find(f"blob {blob}: its bytes have another digest")
             elif not path.exists() and not subjects <= self.erased:
                 self.find(f"blob {blob} is missing")
+
+    def payloads(self):
+        """Returns the digests of the payloads that are as they were written."""
+        found = set()
+        for path in sorted((self.folder / "payloads").glob("*")):
+            data = path.read_bytes()
+            at = data.find(b"\n") + 1
+            if data[:at] != b"frazil-payloads %d\n" % int(path.name):
+                self.find(f"{path.name}: a damaged header")
+            while at + 36 <= len(data):
+                size, digest = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 36].hex()
+                content = data[at + 36 : at + 36 + size]
+                at += 36 + size
+                if len(content) < size:
+                    break
+                if hashlib.sha256(content).hexdigest() == digest:
+                    found.add("sha256:" + digest)
+                elif "sha256:" + digest in self.blobs:
+                    self.find(f"payload {digest}: its bytes have another digest")
+                    found.add("sha256:" + digest)
+        return found
 
     def contains(self, what, size, root):
         if size > len(self.leaves):
