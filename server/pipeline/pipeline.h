@@ -14,6 +14,10 @@
 #include "server/pipeline/pipeline_graph.h"
 #include "server/pipeline/pipeline_source.h"
 
+namespace frazil::govern {
+class Governor;
+}  // namespace frazil::govern
+
 namespace frazil::server {
 
 /// What the server demands of the pipelines that it reads.
