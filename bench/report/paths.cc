@@ -1,10 +1,10 @@
-// Times reports over all paths: a pipeline with 2^40 paths, and a model of 100,000 nodes. Exit code 1: a time is over
-// its limit in the fastest of five rounds.
+// Times reports over all paths: a pipeline with 2^40 paths, and a model of 100,000 nodes. Exit code 1: the processor
+// time of the fastest of five rounds is over its limit.
 //
 //   report_paths
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -19,12 +19,13 @@ namespace api = frazil::api;
 
 constexpr double kMostPipelineMs = 10, kMostModelMs = 1000, kMostCheckUs = 50;
 
+/// Returns the processor time of the fastest of five rounds.
 double best_ms(const auto& work) {
   double best = 1e300;
   for (int round = 0; round < 5; ++round) {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     work();
-    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(best, 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
   }
   return best;
 }
@@ -106,6 +107,8 @@ int main() {
   const api::Model large = large_model(100'000);
   good &= within("report of a model of 100,000 nodes", best_ms([&] { report = report_of(large, ranges); }),
                  kMostModelMs, "ms");
+  (void)within("of it: bounds alone", best_ms([&] { (void)api::worst_case(large, ranges.extents); }), kMostModelMs,
+               "ms");
   good &= report.at("selections").size() == 25'000;
   return good ? 0 : 1;
 }
