@@ -19,13 +19,18 @@ namespace api = frazil::api;
 
 constexpr double kMostPipelineMs = 10, kMostModelMs = 1000, kMostCheckUs = 50;
 
+/// Returns the processor time since a clock's value.
+double milliseconds_since(std::clock_t begin) {
+  return 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
 /// Returns the processor time of the fastest of five rounds.
 double best_ms(const auto& work) {
   double best = 1e300;
   for (int round = 0; round < 5; ++round) {
     const std::clock_t begin = std::clock();
     work();
-    best = std::min(best, 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+    best = std::min(best, milliseconds_since(begin));
   }
   return best;
 }
@@ -104,11 +109,14 @@ int main() {
   bool inside = true;
   const double us = 1000 * best_ms([&] { inside &= check.outside(path).empty(); });
   good &= within("comparison of a path of 80 steps with it", us, kMostCheckUs, "us") && inside;
-  const api::Model large = large_model(100'000);
-  good &= within("report of a model of 100,000 nodes", best_ms([&] { report = report_of(large, ranges); }),
-                 kMostModelMs, "ms");
-  (void)within("of it: bounds alone", best_ms([&] { (void)api::worst_case(large, ranges.extents); }), kMostModelMs,
-               "ms");
+  double first = 1e300;  // of a model that was just loaded; later reports of it use the plan of the first one
+  for (int round = 0; round < 3; ++round) {
+    const api::Model large = large_model(100'000);
+    const std::clock_t begin = std::clock();
+    report = report_of(large, ranges);
+    first = std::min(first, milliseconds_since(begin));
+  }
+  good &= within("first report of a model of 100,000 nodes", first, kMostModelMs, "ms");
   good &= report.at("selections").size() == 25'000;
   return good ? 0 : 1;
 }
