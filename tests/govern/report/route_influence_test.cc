@@ -120,6 +120,14 @@ const std::vector<InfluenceCase>& influence_cases() {
        {{"model:a/1", "clock"},
         {"model:b/1", "clock state tensor:x"},
         {"output 'y'", "clock state tensor:t tensor:x"}}},
+      {"a failure that is caught decides whether the steps after it run",
+       {flow_choice(
+           "fallback",
+           {flow_branch({flow_run("s", "a", kX, 10), flow_run("u", "b", kT, 11), flow_run("v", "c", kT, 12)}, 12),
+            flow_branch({}, kT)},
+           13)},
+       13,
+       {{"model:b/1", "clock state tensor:x"}, {"model:c/1", "clock state tensor:t tensor:x"}}},
       {"a race depends on chance and time",
        {flow_choice(
            "race", {flow_branch({flow_run("s", "a", kX, 10)}, 10), flow_branch({flow_run("u", "b", kX, 11)}, 11)}, 12)},
