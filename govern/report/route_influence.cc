@@ -210,7 +210,10 @@ class RouteFlow {
     const Sources decision = both(context, of_formula(node.decision));
     add_decision(node, decision);
     Sources fails = run(node.branches.at(0).nodes, decision);
-    if (caught_ > 0) fails = run(node.branches[0].nodes, both(decision, fails));  // of an earlier iteration
+    if (caught_ > 0) {  // an earlier iteration may have failed
+      fails = run(node.branches[0].nodes, both(decision, fails));
+      add_decision(node, both(decision, fails));
+    }
     for (const RouteNode::Carried& one : node.carried) join(value(one.value), both(value(one.next), decision));
     for (const std::size_t id : node.count) join(value(id), decision);
     for (const RouteNode::Port& output : node.emitted) {
