@@ -42,6 +42,7 @@ test-clients: configure  ## run programs for ONNX Runtime from npm on its librar
 	@cmake --build $(BUILD) --target frazil_onnxruntime frazil_ort_shim frazil_python
 	@$$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) tests/clients/run.py $(BUILD)
 
+.PHONY: test-paths
 test-paths: configure  ## compare 1,000 random pipelines with 1,000 requests each with their reports over all paths
 	@cmake --build $(BUILD) --target frazil_test_server
 	@FRAZIL_TEST_PATHS=1000x1000 $(BUILD)/tests/frazil_test_server --gtest_filter='RandomRoutes.*'

@@ -1,10 +1,10 @@
-// Times reports over all paths: a pipeline with 2^40 paths, and a model of 100,000 nodes. Exit code 1: a time is over
-// its limit in the fastest of five rounds.
+// Times reports over all paths: a pipeline with 2^40 paths, and a model of 100,000 nodes. Exit code 1: the processor
+// time of the fastest of five rounds is over its limit.
 //
 //   report_paths
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -19,12 +19,18 @@ namespace api = frazil::api;
 
 constexpr double kMostPipelineMs = 10, kMostModelMs = 1000, kMostCheckUs = 50;
 
+/// Returns the processor time since a clock's value.
+double milliseconds_since(std::clock_t begin) {
+  return 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+/// Returns the processor time of the fastest of five rounds.
 double best_ms(const auto& work) {
   double best = 1e300;
   for (int round = 0; round < 5; ++round) {
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     work();
-    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(best, milliseconds_since(begin));
   }
   return best;
 }
@@ -103,9 +109,14 @@ int main() {
   bool inside = true;
   const double us = 1000 * best_ms([&] { inside &= check.outside(path).empty(); });
   good &= within("comparison of a path of 80 steps with it", us, kMostCheckUs, "us") && inside;
-  const api::Model large = large_model(100'000);
-  good &= within("report of a model of 100,000 nodes", best_ms([&] { report = report_of(large, ranges); }),
-                 kMostModelMs, "ms");
+  double first = 1e300;  // of a model that was just loaded; later reports of it use the plan of the first one
+  for (int round = 0; round < 3; ++round) {
+    const api::Model large = large_model(100'000);
+    const std::clock_t begin = std::clock();
+    report = report_of(large, ranges);
+    first = std::min(first, milliseconds_since(begin));
+  }
+  good &= within("first report of a model of 100,000 nodes", first, kMostModelMs, "ms");
   good &= report.at("selections").size() == 25'000;
   return good ? 0 : 1;
 }

@@ -64,10 +64,17 @@ class RouteFlow {
     return set;
   }
 
-  /// Runs nodes under a condition. Returns what may decide whether one of them fails.
+  /// Runs nodes under a condition. Returns what may decide whether one of them fails. Where a failure is caught, it
+  /// decides whether the nodes after it run.
   Sources run(const std::vector<RouteNode>& nodes, const Sources& context) {
     Sources fails;
-    for (const RouteNode& node : nodes) fails.join(run(node, context));
+    for (const RouteNode& node : nodes) fails.join(run(node, caught_ > 0 ? both(context, fails) : context));
+    return fails;
+  }
+  Sources run_caught(const std::vector<RouteNode>& nodes, const Sources& context) {
+    ++caught_;
+    const Sources fails = run(nodes, context);
+    --caught_;
     return fails;
   }
 
@@ -112,16 +119,7 @@ class RouteFlow {
     const bool pipeline = is_pipeline(report);
     const bool chance = !pipeline && draws_numbers(report);
     if (chance) all.add(source("chance"));
-    for (const char* const member : {"influence", "reaches"}) {
-      if (!report.contains(member)) continue;
-      for (const auto& [key, names] : report.at(member).items()) {
-        if (!pipeline && key.starts_with("node ")) continue;
-        const Sources set = mapped(names, node, pipeline);
-        all.join(set);
-        if (key.starts_with("output ") || key.starts_with("node ")) continue;
-        join(member == std::string_view("influence") ? influence_[key] : reaches_[key], both(set, context));
-      }
-    }
+    add_called(node, report, context, all);
     const auto result = [&](const std::string& name) {
       const std::string key = "output '" + name + "'";
       if (!report.contains("influence") || !report.at("influence").contains(key)) return all;
@@ -131,6 +129,25 @@ class RouteFlow {
     for (const RouteNode::Port& port : node.outputs) join(value(port.value), result(port.name));
     for (const auto& [there, here] : node.emits) join(influence_["output '" + here + "'"], result(there));
     return with(all, {"clock"});
+  }
+
+  /// Adds what a called version may choose and reach, and to `all` what may decide whether it fails.
+  void add_called(const RouteNode& node, const Json& report, const Sources& context, Sources& all) {
+    const bool pipeline = is_pipeline(report);
+    Named chosen, reached;
+    for (const char* const member : {"influence", "reaches"}) {
+      Named& to = member == std::string_view("influence") ? chosen : reached;
+      if (!report.contains(member)) continue;
+      for (const auto& [key, names] : report.at(member).items()) {
+        if (!pipeline && key.starts_with("node ")) continue;
+        const Sources set = mapped(names, node, pipeline);
+        all.join(set);
+        if (!key.starts_with("output ") && !key.starts_with("node ")) to[key] = both(set, context);
+      }
+    }
+    const Sources fails = caught_ > 0 ? all : Sources();
+    for (const auto& [key, set] : chosen) join(influence_[key], both(set, fails));
+    for (const auto& [key, set] : reached) join(reaches_[key], both(set, fails));
   }
 
   Sources run_host(const RouteNode& node, const Sources& context) {
@@ -193,6 +210,10 @@ class RouteFlow {
     const Sources decision = both(context, of_formula(node.decision));
     add_decision(node, decision);
     Sources fails = run(node.branches.at(0).nodes, decision);
+    if (caught_ > 0) {  // an earlier iteration may have failed
+      fails = run(node.branches[0].nodes, both(decision, fails));
+      add_decision(node, both(decision, fails));
+    }
     for (const RouteNode::Carried& one : node.carried) join(value(one.value), both(value(one.next), decision));
     for (const std::size_t id : node.count) join(value(id), decision);
     for (const RouteNode::Port& output : node.emitted) {
@@ -204,7 +225,7 @@ class RouteFlow {
   Sources run_shadow(const RouteNode& node, const Sources& context) {
     const Sources decision = node.draws ? with(context, {"chance"}) : context;
     add_decision(node, decision);
-    for (const RouteNode::Branch& branch : node.branches) (void)run(branch.nodes, decision);
+    for (const RouteNode::Branch& branch : node.branches) (void)run_caught(branch.nodes, decision);
     return {};
   }
 
@@ -215,7 +236,7 @@ class RouteFlow {
     if (race) decision.add(source("chance"));
     const Sources first = node.kind == "ensemble" ? context : decision;
     for (const RouteNode::Branch& branch : node.branches) {
-      fails.join(run(branch.nodes, node.kind == "fallback" ? both(first, fails) : first));
+      fails.join(run_caught(branch.nodes, node.kind == "fallback" ? both(first, fails) : first));
     }
     decision.join(fails);
     add_decision(node, decision);
@@ -241,6 +262,7 @@ class RouteFlow {
   std::vector<std::string> names_;
   std::unordered_map<std::size_t, Sources> values_;
   Named influence_, reaches_;
+  int caught_ = 0;  ///< number of nodes around that go on without what fails
   bool grew_ = false;
 };
 

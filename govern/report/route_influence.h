@@ -12,8 +12,9 @@ namespace frazil::govern {
 ///   chance          shares without a key, races, and random operators
 ///   clock           deadlines, time-outs, and which of several blocks ends first
 ///   state           what earlier requests left: the state of a sequence, guards that roll an arm back, defaults
-/// Whether a request fails is not part of it, unless a fallback, a race or an ensemble goes on without the block that
-/// failed. Choices that an operator forces when a request is replayed are not part of it either.
+/// Whether a request fails is not part of it, unless a fallback, a race, an ensemble or a shadow goes on without the
+/// block that failed: then it also decides whether later nodes of the block run. Choices that an operator forces when a
+/// request is replayed are not part of it either.
 struct RouteInfluence {
   /// "output 'y'", "node 'route'" for each node that decides, and the names of target_of() for what may choose whether
   /// it runs: {key: [sources]}

@@ -18,11 +18,11 @@ Json bounded_report(const char* digest) {
           {"worst_memory_bytes", 1},    {"worst_output_bytes", 8}};
 }
 
-RouteNode run(const std::string& name, const std::string& model) {
+RouteNode observed_run(const std::string& name, const std::string& model) {
   return {.name = name, .kind = "run", .model = model, .version = "1"};
 }
-RouteNode branching(const std::string& name, const std::string& kind, std::vector<RouteNode> one,
-                    std::vector<RouteNode> two) {
+RouteNode observed_branching(const std::string& name, const std::string& kind, std::vector<RouteNode> one,
+                             std::vector<RouteNode> two) {
   RouteNode made{.name = name, .kind = kind};
   made.branches = {{.rule = "", .nodes = std::move(one), .name = "one"},
                    {.rule = "", .nodes = std::move(two), .name = "two"}};
@@ -30,14 +30,20 @@ RouteNode branching(const std::string& name, const std::string& kind, std::vecto
 }
 
 /// route: switch(one: a; two: loop of 3 with b), then a call of the pipeline q: fallback(one: a, two: b).
-Json pipeline_report() {
+Json observed_pipeline() {
   std::vector<CalledReport> called = {{"a", "1", bounded_report("sha256:a")}, {"b", "1", bounded_report("sha256:b")}};
   called.push_back(
       {"q", "1",
-       report_of({"q", "sha256:q", {branching("try", "fallback", {run("f", "a")}, {run("g", "b")})}}, called)});
+       report_of({"q",
+                  "sha256:q",
+                  {observed_branching("try", "fallback", {observed_run("f", "a")}, {observed_run("g", "b")})}},
+                 called)});
   RouteNode loop{.name = "again", .kind = "loop", .most = 3};
-  loop.branches = {{.rule = "", .nodes = {run("in.loop", "b")}, .name = "again"}};
-  return report_of({"p", "sha256:p", {branching("route", "switch", {run("s", "a")}, {loop}), run("q", "q")}}, called);
+  loop.branches = {{.rule = "", .nodes = {observed_run("in.loop", "b")}, .name = "again"}};
+  return report_of({"p",
+                    "sha256:p",
+                    {observed_branching("route", "switch", {observed_run("s", "a")}, {loop}), observed_run("q", "q")}},
+                   called);
 }
 
 TEST(Observed, APathIsWithinTheReportOrNamesWhatIsNot) {
@@ -82,7 +88,7 @@ TEST(Observed, APathIsWithinTheReportOrNamesWhatIsNot) {
            {"node":"s","kind":"run","model":"a","version":"1"}])",
        "node 's': it ran 2 times, at most 1 are allowed"},
   };
-  const PathCheck check(pipeline_report(), "p", "1");
+  const PathCheck check(observed_pipeline(), "p", "1");
   for (const Case& c : cases) {
     const Json steps = parse_json(c.steps, "steps");
     std::string text;
@@ -111,7 +117,7 @@ TEST(Observed, OperationsAndBytesAreBoundsAndTimeIsNot) {
 }
 
 TEST(Observed, ManyViolationsAndHostileTextsStayShort) {
-  const PathCheck check(pipeline_report(), "p", "1");
+  const PathCheck check(observed_pipeline(), "p", "1");
   const std::string long_name(100'000, '.');
   std::vector<ObservedStep> steps;
   for (int i = 0; i < 1000; ++i)

@@ -35,36 +35,37 @@ Json random_report() {
   return report;
 }
 
-std::vector<CalledReport> models() {
+std::vector<CalledReport> flow_models() {
   return {{"a", "1", model_report()},
           {"b", "1", model_report()},
           {"c", "1", model_report()},
           {"dice", "1", random_report()}};
 }
 
-RouteNode run(const std::string& name, const std::string& model, std::size_t x, std::size_t y) {
+RouteNode flow_run(const std::string& name, const std::string& model, std::size_t x, std::size_t y) {
   return {.name = name, .kind = "run", .model = model, .version = "1", .inputs = {{"x", x}}, .outputs = {{"y", y}}};
 }
-RouteNode host(const std::string& name, const std::string& kind, const std::string& at, std::size_t x, std::size_t y) {
+RouteNode flow_host(const std::string& name, const std::string& kind, const std::string& at, std::size_t x,
+                    std::size_t y) {
   return {.name = name, .kind = kind, .endpoint = at, .inputs = {{"x", x}}, .outputs = {{"y", y}}};
 }
-RouteNode::Branch branch(std::vector<RouteNode> nodes, std::size_t result, RouteFormula when = {}) {
+RouteNode::Branch flow_branch(std::vector<RouteNode> nodes, std::size_t result, RouteFormula when = {}) {
   return {.rule = "", .nodes = std::move(nodes), .name = "b", .when = std::move(when), .results = {result}};
 }
-RouteNode choice(const std::string& kind, std::vector<RouteNode::Branch> branches, std::size_t result) {
+RouteNode flow_choice(const std::string& kind, std::vector<RouteNode::Branch> branches, std::size_t result) {
   return {.name = kind, .kind = kind, .branches = std::move(branches), .outputs = {{"", result}}};
 }
-Route route(std::vector<RouteNode> nodes, std::size_t output) {
+Route flow_route(std::vector<RouteNode> nodes, std::size_t output) {
   return {"p", "sha256:p", std::move(nodes), {{"x", kX}, {"t", kT}}, {{"y", output}}};
 }
 
-std::string listed(const Json& names) {
+std::string flow_listed(const Json& names) {
   std::string text;
   for (const Json& name : names) text += (text.empty() ? "" : " ") + name.get<std::string>();
   return text;
 }
 
-struct Expected {
+struct ExpectedSources {
   const char* key;
   const char* sources;
 };
@@ -72,13 +73,13 @@ struct InfluenceCase {
   const char* what;
   std::vector<RouteNode> nodes;
   std::size_t output;
-  std::vector<Expected> influence;
-  std::vector<Expected> reaches = {};
+  std::vector<ExpectedSources> influence;
+  std::vector<ExpectedSources> reaches = {};
 };
 
 RouteNode loop_of(bool with_condition) {
   RouteNode loop{.name = "loop", .kind = "loop", .most = 3};
-  loop.branches = {branch({run("s", "a", 10, 11)}, 11)};
+  loop.branches = {flow_branch({flow_run("s", "a", 10, 11)}, 11)};
   loop.carried = {{kX, 10, 11}, {kT, 12, 10}};
   loop.count = {13};
   if (with_condition) loop.decision = {.values = {12}, .parameters = {"n"}};
@@ -89,7 +90,7 @@ RouteNode loop_of(bool with_condition) {
 const std::vector<InfluenceCase>& influence_cases() {
   static const std::vector<InfluenceCase> cases = {
       {"a call passes on what influences each output",
-       {run("s", "a", kX, 10)},
+       {flow_run("s", "a", kX, 10)},
        10,
        {{"output 'y'", "tensor:x"}, {"model:a/1", ""}},
        {{"model:a/1", "tensor:x"}}},
@@ -97,13 +98,13 @@ const std::vector<InfluenceCase>& influence_cases() {
        {{.name = "s", .kind = "run", .model = "a", .version = "1", .inputs = {{"x", kX}}, .outputs = {{"w", 10}}}},
        10,
        {{"output 'y'", "state tensor:x"}}},
-      {"a random operator draws", {run("s", "dice", kX, 10)}, 10, {{"output 'y'", "chance tensor:x"}}},
+      {"a random operator draws", {flow_run("s", "dice", kX, 10)}, 10, {{"output 'y'", "chance tensor:x"}}},
       {"the condition of a case flows to what runs under it, and to later cases",
-       {choice("switch",
-               {branch({run("s", "a", kX, 10)}, 10, {.values = {kT}, .parameters = {}}),
-                branch({run("u", "b", kX, 11)}, 11, {.values = {}, .parameters = {"tier"}}),
-                branch({run("v", "c", kX, 12)}, 12)},
-               13)},
+       {flow_choice("switch",
+                    {flow_branch({flow_run("s", "a", kX, 10)}, 10, {.values = {kT}, .parameters = {}}),
+                     flow_branch({flow_run("u", "b", kX, 11)}, 11, {.values = {}, .parameters = {"tier"}}),
+                     flow_branch({flow_run("v", "c", kX, 12)}, 12)},
+                    13)},
        13,
        {{"model:a/1", "tensor:t"},
         {"model:b/1", "parameter:tier tensor:t"},
@@ -112,17 +113,32 @@ const std::vector<InfluenceCase>& influence_cases() {
         {"output 'y'", "parameter:tier tensor:t tensor:x"}},
        {{"model:a/1", "tensor:t tensor:x"}}},
       {"a fallback depends on what may fail, and on time",
-       {choice("fallback", {branch({run("s", "a", kX, 10)}, 10), branch({run("u", "b", kT, 11)}, 11)}, 12)},
+       {flow_choice("fallback",
+                    {flow_branch({flow_run("s", "a", kX, 10)}, 10), flow_branch({flow_run("u", "b", kT, 11)}, 11)},
+                    12)},
        12,
-       {{"model:a/1", "clock"}, {"model:b/1", "clock tensor:x"}, {"output 'y'", "clock tensor:t tensor:x"}}},
+       {{"model:a/1", "clock"},
+        {"model:b/1", "clock state tensor:x"},
+        {"output 'y'", "clock state tensor:t tensor:x"}}},
+      {"a failure that is caught decides whether the steps after it run",
+       {flow_choice(
+           "fallback",
+           {flow_branch({flow_run("s", "a", kX, 10), flow_run("u", "b", kT, 11), flow_run("v", "c", kT, 12)}, 12),
+            flow_branch({}, kT)},
+           13)},
+       13,
+       {{"model:b/1", "clock state tensor:x"}, {"model:c/1", "clock state tensor:t tensor:x"}}},
       {"a race depends on chance and time",
-       {choice("race", {branch({run("s", "a", kX, 10)}, 10), branch({run("u", "b", kX, 11)}, 11)}, 12)},
+       {flow_choice(
+           "race", {flow_branch({flow_run("s", "a", kX, 10)}, 10), flow_branch({flow_run("u", "b", kX, 11)}, 11)}, 12)},
        12,
-       {{"model:b/1", "chance clock"}, {"output 'y'", "chance clock tensor:x"}}},
+       {{"model:b/1", "chance clock"}, {"output 'y'", "chance clock state tensor:x"}}},
       {"an ensemble runs all of its blocks, and combines those that succeed",
-       {choice("ensemble", {branch({run("s", "a", kX, 10)}, 10), branch({run("u", "b", kT, 11)}, 11)}, 12)},
+       {flow_choice("ensemble",
+                    {flow_branch({flow_run("s", "a", kX, 10)}, 10), flow_branch({flow_run("u", "b", kT, 11)}, 11)},
+                    12)},
        12,
-       {{"model:b/1", ""}, {"output 'y'", "clock tensor:t tensor:x"}}},
+       {{"model:b/1", ""}, {"output 'y'", "clock state tensor:t tensor:x"}}},
       {"carried values and the condition reach all iterations",
        {loop_of(true)},
        11,
@@ -134,8 +150,8 @@ const std::vector<InfluenceCase>& influence_cases() {
        11,
        {{"model:a/1", ""}, {"node 'loop'", ""}, {"output 'y'", "tensor:x"}}},
       {"answers of others are sources",
-       {host("f", "features", "redis://r/p/v", kX, 10), host("h", "http", "http://h/m", 10, 11),
-        host("k", "code", "k.py:f", 11, 12)},
+       {flow_host("f", "features", "redis://r/p/v", kX, 10), flow_host("h", "http", "http://h/m", 10, 11),
+        flow_host("k", "code", "k.py:f", 11, 12)},
        12,
        {{"output 'y'", "clock code feature:f.y http tensor:x"}, {"endpoint:http://h/m", ""}, {"code:k.py:f", ""}},
        {{"endpoint:http://h/m", "clock feature:f.y tensor:x"}}},
@@ -145,36 +161,39 @@ const std::vector<InfluenceCase>& influence_cases() {
 
 TEST(RouteInfluence, FollowsValuesConditionsAndFailures) {
   for (const InfluenceCase& c : influence_cases()) {
-    const RouteInfluence found = influence_of(route(c.nodes, c.output), models());
-    for (const Expected& one : c.influence) {
+    const RouteInfluence found = influence_of(flow_route(c.nodes, c.output), flow_models());
+    for (const ExpectedSources& one : c.influence) {
       ASSERT_TRUE(found.influence.contains(one.key)) << c.what << ": " << one.key;
-      EXPECT_EQ(listed(found.influence[one.key]), one.sources) << c.what << ": " << one.key;
+      EXPECT_EQ(flow_listed(found.influence[one.key]), one.sources) << c.what << ": " << one.key;
     }
-    for (const Expected& one : c.reaches) {
-      EXPECT_EQ(listed(found.reaches[one.key]), one.sources) << c.what << ": " << one.key << " may get";
+    for (const ExpectedSources& one : c.reaches) {
+      EXPECT_EQ(flow_listed(found.reaches[one.key]), one.sources) << c.what << ": " << one.key << " may get";
     }
   }
 }
 
 TEST(RouteInfluence, ASplitDependsOnItsKeyChanceAndGuards) {
-  RouteNode split = choice("split", {branch({run("s", "a", kX, 10)}, 10), branch({run("u", "b", kX, 11)}, 11)}, 12);
+  RouteNode split = flow_choice(
+      "split", {flow_branch({flow_run("s", "a", kX, 10)}, 10), flow_branch({flow_run("u", "b", kX, 11)}, 11)}, 12);
   split.decision = {.values = {}, .parameters = {"user"}};
-  EXPECT_EQ(listed(influence_of(route({split}, 12), models()).influence["model:b/1"]), "parameter:user");
+  EXPECT_EQ(flow_listed(influence_of(flow_route({split}, 12), flow_models()).influence["model:b/1"]), "parameter:user");
   split.draws = true;
-  EXPECT_EQ(listed(influence_of(route({split}, 12), models()).influence["model:b/1"]), "chance parameter:user");
+  EXPECT_EQ(flow_listed(influence_of(flow_route({split}, 12), flow_models()).influence["model:b/1"]),
+            "chance parameter:user");
   split.branches[1].guarded = true;
-  EXPECT_EQ(listed(influence_of(route({split}, 12), models()).influence["model:b/1"]),
+  EXPECT_EQ(flow_listed(influence_of(flow_route({split}, 12), flow_models()).influence["model:b/1"]),
             "chance clock parameter:user state");
 }
 
 TEST(RouteInfluence, ThoseOfACalledPipelineAreSeenFromTheCaller) {
-  Route inner = route({choice("switch",
-                              {branch({run("s", "a", kX, 10)}, 10, {.values = {kT}, .parameters = {"tier"}}),
-                               branch({run("u", "b", kX, 11)}, 11)},
+  Route inner =
+      flow_route({flow_choice("switch",
+                              {flow_branch({flow_run("s", "a", kX, 10)}, 10, {.values = {kT}, .parameters = {"tier"}}),
+                               flow_branch({flow_run("u", "b", kX, 11)}, 11)},
                               12)},
-                      12);
+                 12);
   inner.name = "q";
-  std::vector<CalledReport> called = models();
+  std::vector<CalledReport> called = flow_models();
   called.push_back({"q", "1", report_of(inner, called)});
   RouteNode call{.name = "q",
                  .kind = "run",
@@ -182,10 +201,10 @@ TEST(RouteInfluence, ThoseOfACalledPipelineAreSeenFromTheCaller) {
                  .version = "1",
                  .inputs = {{"x", kT}, {"t", kX}},
                  .outputs = {{"y", 10}}};
-  const Json report = report_of(route({call}, 10), called);
-  EXPECT_EQ(listed(report["influence"]["model:b/1"]), "parameter:tier tensor:x");
-  EXPECT_EQ(listed(report["reaches"]["model:b/1"]), "parameter:tier tensor:t tensor:x");
-  EXPECT_EQ(listed(report["influence"]["output 'y'"]), "parameter:tier tensor:t tensor:x");
+  const Json report = report_of(flow_route({call}, 10), called);
+  EXPECT_EQ(flow_listed(report["influence"]["model:b/1"]), "parameter:tier tensor:x");
+  EXPECT_EQ(flow_listed(report["reaches"]["model:b/1"]), "parameter:tier tensor:t tensor:x");
+  EXPECT_EQ(flow_listed(report["influence"]["output 'y'"]), "parameter:tier tensor:t tensor:x");
   EXPECT_FALSE(report["influence"].contains("node 'switch'")) << "its nodes are in its own report";
 }
 
@@ -193,7 +212,7 @@ TEST(RouteInfluence, ThoseOfACalledPipelineAreSeenFromTheCaller) {
 
 /// Returns the targets on every path to a target, without nodes.
 std::string passed_before(const std::vector<RouteNode>& nodes, const std::string& target) {
-  const RouteOrder order = order_of(route(nodes, kX), models());
+  const RouteOrder order = order_of(flow_route(nodes, kX), flow_models());
   for (const Json& one : order.passes) {
     if (one.at("to") != target) continue;
     std::string text;
@@ -206,9 +225,9 @@ std::string passed_before(const std::vector<RouteNode>& nodes, const std::string
 }
 
 TEST(RouteOrder, KeepsWhatEveryPathPasses) {
-  const RouteNode a = run("s", "a", kX, 10), b = run("u", "b", kX, 11), c = run("v", "c", kX, 12);
+  const RouteNode a = flow_run("s", "a", kX, 10), b = flow_run("u", "b", kX, 11), c = flow_run("v", "c", kX, 12);
   const auto two = [&](const char* kind, const std::vector<RouteNode>& first, const std::vector<RouteNode>& second) {
-    return choice(kind, {branch(first, 10), branch(second, 10)}, 13);
+    return flow_choice(kind, {flow_branch(first, 10), flow_branch(second, 10)}, 13);
   };
   RouteNode both = two("ensemble", {a}, {b});
   both.least = 2;
@@ -228,7 +247,7 @@ TEST(RouteOrder, KeepsWhatEveryPathPasses) {
       {"the winner of a race", {two("race", {a, b}, {a}), c}, "model:a/1"},
       {"an ensemble that needs one block", {two("ensemble", {a}, {b}), c}, ""},
       {"an ensemble that needs all blocks", {both, c}, "model:a/1 model:b/1"},
-      {"a shadow changes nothing", {choice("shadow", {branch({a}, 10)}, 10), c}, ""},
+      {"a shadow changes nothing", {flow_choice("shadow", {flow_branch({a}, 10)}, 10), c}, ""},
       {"a loop that may end at once", {perhaps, c}, ""},
       {"a loop that does not", {always, c}, "model:a/1"},
       {"nowhere", {a, b}, "unreachable"},
@@ -237,13 +256,13 @@ TEST(RouteOrder, KeepsWhatEveryPathPasses) {
 }
 
 TEST(RouteOrder, LooksIntoCalledPipelines) {
-  Route inner = route({run("s", "a", kX, 10), run("u", "b", 10, 11)}, 11);
-  std::vector<CalledReport> called = models();
+  Route inner = flow_route({flow_run("s", "a", kX, 10), flow_run("u", "b", 10, 11)}, 11);
+  std::vector<CalledReport> called = flow_models();
   called.push_back({"q", "1", report_of(inner, called)});
-  const Json report = report_of(route({run("q", "q", kX, 10), run("last", "c", 10, 11)}, 11), called);
+  const Json report = report_of(flow_route({flow_run("q", "q", kX, 10), flow_run("last", "c", 10, 11)}, 11), called);
   std::string passed;
   for (const Json& one : report["passes"]) {
-    if (one["to"] == "model:c/1") passed = listed(one["always"]);
+    if (one["to"] == "model:c/1") passed = flow_listed(one["always"]);
   }
   EXPECT_EQ(passed, "model:a/1 model:b/1 model:q/1 node 'q'");
 }

@@ -150,8 +150,7 @@ class RandomRoutes : public testing::Test {
     return sum;
   }
 
-  std::string path_violation(const Json& report, const std::string& name, const Ran& ran) const {
-    const govern::PathCheck check(report, name, "1");
+  std::string path_violation(const govern::PathCheck& check, const Ran& ran) const {
     std::vector<govern::ObservedStep> steps;
     for (const auto& step : ran.steps) steps.push_back({step.node, step.kind, step.model, step.version, step.taken});
     auto lines = check.outside(steps);
@@ -161,6 +160,12 @@ class RandomRoutes : public testing::Test {
 
   static bool may_influence(const Json& sources, const std::string& source) {
     return std::ranges::any_of(sources, [&](const Json& one) { return one == source || one == "chance"; });
+  }
+
+  static std::string text_of(const Ran& ran) {
+    std::string text;
+    for (const auto& step : ran.steps) text += " " + step.node + ":" + step.kind + ":" + step.model + step.taken;
+    return text;
   }
 
   /// Returns what a change of `source` changed although the report does not list it.
@@ -178,14 +183,18 @@ class RandomRoutes : public testing::Test {
       } else if (key.starts_with("model:")) {
         same = before.has_run(key.substr(6)) == after.has_run(key.substr(6));
       }
-      if (!same) return source + " changed " + key;
+      if (!same) return source + " changed " + key + "; before: " + text_of(before) + "; after: " + text_of(after);
     }
     return "";
   }
 
   void compare(const std::string& name, std::uint64_t seed, std::size_t requests, std::vector<Judged>& judged) {
     std::vector<Json> reports;
-    for (const Judged& one : judged) reports.push_back(report_without(name, one.leave_out));
+    std::vector<govern::PathCheck> checks;
+    for (const Judged& one : judged) {
+      reports.push_back(report_without(name, one.leave_out));
+      checks.emplace_back(reports.back(), name, "1");
+    }
     std::mt19937_64 random(seed);
     for (std::size_t i = 0; i < requests; ++i) {
       Asking request = random_request(random, name);
@@ -196,7 +205,7 @@ class RandomRoutes : public testing::Test {
       const Ran after = run(request);
       answered_ += before.ok && after.ok ? 1 : 0;
       for (std::size_t k = 0; k < judged.size(); ++k) {
-        std::string why = path_violation(reports[k], name, before);
+        std::string why = path_violation(checks[k], before);
         const bool comparable = before.ok && after.ok && before.is_complete() && after.is_complete();
         if (why.empty() && comparable) why = influence_violation(reports[k], before, after, source);
         if (why.empty()) continue;
