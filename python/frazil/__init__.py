@@ -21,6 +21,7 @@ from .nn.control import cond, while_loop
 from .live import Diff, LiveModel, LivePatch, LiveSession, Registry, Version, diff, diff_dot, registry
 from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
+from .governor import Governor, govern
 from .policy import Change, FileFacts, FileOperator, Policy, install_policy
 from .symbolic import Symbolic
 from . import torch
@@ -50,6 +51,7 @@ __all__ = [
     "FileFacts",
     "FileOperator",
     "Function",
+    "Governor",
     "Graph",
     "HostOperator",
     "InternalError",
@@ -91,6 +93,7 @@ __all__ = [
     "from_text",
     "from_torch",
     "function",
+    "govern",
     "host_operator",
     "install_policy",
     "lazy",

@@ -346,8 +346,8 @@ def load(path: str | os.PathLike[str], **options: Any) -> Model:
         is allowed, such as different extents of one name), extents and denoted_extents (numbers for open extents of the
         inputs, by name or by denotation in the file), files (bytes of external data by location), max_nodes,
         max_nesting, max_name_bytes, max_elements (per tensor, of runs too), load_memory_limit in bytes,
-        load_deadline_ms (of the load, and again of planning, when the model is first run), policy (a frazil.Policy or
-        None).
+        load_deadline_ms (of the load, and again of planning, when the model is first run), policy (a frazil.Policy, a
+        frazil.Governor or None).
 
     Returns
     -------

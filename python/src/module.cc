@@ -15,6 +15,7 @@ PYBIND11_MODULE(_frazil, m) {
   bind_options(m);
   bind_observers(m);
   bind_policies(m);
+  bind_governors(m);
   bind_sessions(m);
   bind_models(m);
   bind_builders(m);

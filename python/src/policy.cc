@@ -3,6 +3,7 @@
 #include <array>
 
 #include "python/src/arrays.h"
+#include "python/src/governor.h"
 #include "python/src/raised.h"
 
 namespace frazil::python {
@@ -101,7 +102,9 @@ void bind_policies(py::module_& m) {
 }
 
 std::shared_ptr<Policy> policy_of(const py::object& object) {
-  return object.is_none() ? nullptr : std::make_shared<PythonPolicy>(object);
+  if (object.is_none()) return nullptr;
+  if (auto governed = governed_policy(object)) return governed;
+  return std::make_shared<PythonPolicy>(object);
 }
 
 }  // namespace frazil::python

@@ -54,6 +54,7 @@ void bind_arrays(py::module_& m);
 void bind_options(py::module_& m);
 void bind_observers(py::module_& m);
 void bind_policies(py::module_& m);
+void bind_governors(py::module_& m);
 void bind_sessions(py::module_& m);
 void bind_models(py::module_& m);
 void bind_builders(py::module_& m);

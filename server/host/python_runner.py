@@ -22,6 +22,7 @@ def confine():
         if libc.syscall(LANDLOCK_RESTRICT_SELF, int(rules), 0):
             raise OSError(ctypes.get_errno(), "the sandbox cannot close the files")
         os.close(int(rules))
+        os.environ.pop("PWD", None)  # of bubblewrap
     program = Program(len(limits) // 8, limits)
     if libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program)):
         raise OSError(ctypes.get_errno(), "the sandbox cannot be closed")

@@ -110,7 +110,7 @@ FileDescriptor file_rules(std::span<const SandboxPath> paths, const FileRulesOpt
   return rules;
 }
 
-[[gnu::no_sanitize("address", "thread", "undefined")]] bool apply_file_rules(int rules) noexcept {
+__attribute__((no_sanitize("address", "thread", "undefined"))) bool apply_file_rules(int rules) noexcept {
   const int own = ::open("/proc/self", O_PATH | O_CLOEXEC);  // NOLINT(cppcoreguidelines-pro-type-vararg)
   if (own >= 0) {
     const LandlockPath rule{.rights = kReadFolder | kReadFile, .parent = own};

@@ -56,6 +56,10 @@ constexpr int kRefusedNumbers[] = {452, 463, 466, 467, 469};
 /// Programs fall back to older calls, which have rules.
 constexpr const char* kNotThere[] = {"clone3", "openat2"};
 
+scmp_arg_cmp condition(unsigned argument, scmp_compare how, std::uint64_t value, std::uint64_t masked = 0) {
+  return {.arg = argument, .op = how, .datum_a = value, .datum_b = masked};
+}
+
 struct FilterDeleter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
 };
@@ -79,11 +83,11 @@ class FilterMaker {
   }
   /// Refuses values of an argument of type int, of which the kernel ignores the upper half.
   void refuse_values(const char* call, unsigned argument, std::initializer_list<std::uint32_t> values) {
-    for (const std::uint32_t value : values) refuse(call, SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, kAllBits, value));
+    for (const std::uint32_t value : values) refuse(call, condition(argument, SCMP_CMP_MASKED_EQ, kAllBits, value));
   }
   /// Refuses values of an argument of which one bit at least is set.
   void refuse_bits(const char* call, unsigned argument, std::initializer_list<std::uint64_t> bits) {
-    for (const std::uint64_t bit : bits) refuse(call, SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, bit, bit));
+    for (const std::uint64_t bit : bits) refuse(call, condition(argument, SCMP_CMP_MASKED_EQ, bit, bit));
   }
 
   SyscallFilter finish() const {
@@ -125,7 +129,7 @@ void add_socket_rules(FilterMaker& maker, bool network) {
 
 /// Threads are allowed, processes and namespaces are not.
 void add_clone_rules(FilterMaker& maker) {
-  maker.refuse("clone", SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+  maker.refuse("clone", condition(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
   maker.refuse_bits(
       "clone", 0,
       {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET});
@@ -133,7 +137,7 @@ void add_clone_rules(FilterMaker& maker) {
 
 /// Refuses signals to other processes, also those that the kernel sends for input of a descriptor.
 void add_signal_rules(FilterMaker& maker) {
-  for (const char* call : {"kill", "tgkill"}) maker.refuse(call, SCMP_CMP64(0, SCMP_CMP_NE, kOwnProcess));
+  for (const char* call : {"kill", "tgkill"}) maker.refuse(call, condition(0, SCMP_CMP_NE, kOwnProcess));
   maker.refuse_values("fcntl", 1, {F_SETOWN, F_SETOWN_EX, F_SETSIG});
   maker.refuse_values("ioctl", 1, {FIOSETOWN, SIOCSPGRP});
 }
@@ -141,19 +145,19 @@ void add_signal_rules(FilterMaker& maker) {
 /// Refuses settings of other processes.
 void add_setting_rules(FilterMaker& maker) {
   for (const char* call : {"prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"}) {
-    maker.refuse(call, SCMP_CMP64(0, SCMP_CMP_NE, 0));
+    maker.refuse(call, condition(0, SCMP_CMP_NE, 0));
   }
-  maker.refuse("setpriority", SCMP_CMP64(1, SCMP_CMP_NE, 0));
+  maker.refuse("setpriority", condition(1, SCMP_CMP_NE, 0));
   maker.refuse_values("setpriority", 0, {PRIO_PGRP, PRIO_USER});
-  maker.refuse("personality", SCMP_CMP64(0, SCMP_CMP_NE, kAllBits));
+  maker.refuse("personality", condition(0, SCMP_CMP_NE, kAllBits));
 }
 
 /// Refuses input for terminals, and to empty a file that may only be read.
 void add_file_rules(FilterMaker& maker) {
   constexpr std::uint32_t kTioclinux = 0x541c, kOpenMode = O_TRUNC | O_ACCMODE;
   maker.refuse_values("ioctl", 1, {TIOCSTI, kTioclinux});
-  maker.refuse("open", SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, kOpenMode, O_TRUNC | O_RDONLY));
-  maker.refuse("openat", SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, kOpenMode, O_TRUNC | O_RDONLY));
+  maker.refuse("open", condition(1, SCMP_CMP_MASKED_EQ, kOpenMode, O_TRUNC | O_RDONLY));
+  maker.refuse("openat", condition(2, SCMP_CMP_MASKED_EQ, kOpenMode, O_TRUNC | O_RDONLY));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@
 
 // The child shares the memory of the server until it starts its program, and the server's other threads go on. It may
 // only make system calls.
-#define FRAZIL_IN_CHILD [[gnu::no_sanitize("address", "thread", "undefined")]]
+#define FRAZIL_IN_CHILD __attribute__((no_sanitize("address", "thread", "undefined")))
 
 namespace frazil::server {
 namespace {

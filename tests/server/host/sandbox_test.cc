@@ -7,7 +7,6 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -285,7 +284,6 @@ class SandboxEscapes : public testing::Test {
 };
 
 TEST_F(SandboxEscapes, FailAtEachLevelThatStopsThem) {
-  std::map<std::string, std::string> possible;
   for (const SandboxLevel level : {kNone, kLimits, kNoNetwork, kIsolated}) {
     prepare();
     if (const PythonCommand one = command(level); one.level != level) {
