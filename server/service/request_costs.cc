@@ -13,8 +13,7 @@ std::optional<double> time_bound(const std::optional<Clock::time_point>& deadlin
 
 /// Returns what to reserve of a bound, given the measured costs of earlier requests.
 double scaled(double bound, const CostRatio& ratio, Reserve reserve) {
-  if (ratio.peak() <= 0) return bound;
-  return bound * (reserve == Reserve::forecast ? ratio.peak() : std::max(ratio.peak(), 1.0));
+  return bound * (reserve == Reserve::forecast ? ratio.high() : std::max(ratio.high(), 1.0));
 }
 
 }  // namespace
@@ -91,7 +90,7 @@ Refusal RequestCosts::refused(const OverBudget& why, const Call& call, const Ser
 RequestCosts::Expected RequestCosts::forecast(const Served& target, const std::vector<NamedArray>& inputs) {
   const RequestBounds::Result found = bounds_.of(target, inputs);
   Expected expected{.cost_ns = found.bounds->cost_ns, .memory_bytes = found.bounds->memory_bytes};
-  const double usual = found.ratio->mean();
+  const double usual = found.ratio->usual();
   if (expected.cost_ns && usual > 0) *expected.cost_ns *= usual;
   if (const auto cost = target.expected_cost(); !expected.cost_ns && cost > Clock::duration::zero()) {
     expected.cost_ns = static_cast<double>(Nanoseconds(cost).count());

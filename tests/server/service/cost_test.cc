@@ -22,7 +22,7 @@ using server::Nanoseconds;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kOrigin = "example.org/costs";
+constexpr const char* kCostOrigin = "example.org/costs";
 
 /// A model of many operators, which costs more than kDouble.
 std::string long_model() {
@@ -376,8 +376,8 @@ TEST_F(Costs, CheaperBlocksMustExistAndEnd) {
 class RecordedCosts : public Costs {
  protected:
   void open_log() {
-    audit_ =
-        std::make_shared<govern::AuditLog>(govern::AuditOptions{.folder = log_.path(), .origin = kOrigin, .key = key_});
+    audit_ = std::make_shared<govern::AuditLog>(
+        govern::AuditOptions{.folder = log_.path(), .origin = kCostOrigin, .key = key_});
     audit_->append_durable({{"kind", "boot"}, {"build", "test"}});
   }
   std::vector<govern::Json> events_of(const std::string& kind) {
