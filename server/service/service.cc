@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/config/config_yaml.h"
+#include "server/pipeline/choice.h"
 #include "server/pipeline/pipeline.h"
 #include "server/service/request_audit.h"
 
@@ -85,7 +86,6 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   call.target = target;
   const bool is_replay = call.path != nullptr;
   costs_.open(call, *target, is_replay);
-  const BusyScope scope(call.cost);
   if (!is_replay) {
     if (options_.audit != nullptr) audit_request(call, *target, options_.audit);
     paths_.record(call, *target);
@@ -125,7 +125,8 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   call.request.choices = change.choices;
   if (!other) {
     for (const PathRecord::Step& step : before->steps) {
-      if (step.kind == "split") call.request.choices.emplace(step.node, step.taken);
+      const bool declined = step.why == kOverBudget || step.why == kOverTime;
+      if (step.kind == "split" || declined) call.request.choices.emplace(step.node, step.taken);
     }
   }
   for (const auto& [name, value] : before->outputs) call.request.outputs.push_back({.name = name});

@@ -337,17 +337,23 @@ TEST_F(Costs, ABranchThatWouldMissTheDeadlineIsNotEntered) {
 }
 
 TEST_F(Costs, AReplayTakesTheRecordedBranchAndCostsTheModel) {
+  serve(std::nullopt);
+  const double small = worst_ns("double"), large = worst_ns("long");
   config_.paths.inputs = true;
-  serve(BudgetConfig{.request_cost_ms = 1000, .day_cost_ms = 1e6});
-  EXPECT_EQ(answer_of(ask_for("router")), "answered");
+  serve(BudgetConfig{.request_cost_ms = (small + large) / 2 / 1e6});
+  EXPECT_THAT(taken_by("router"), testing::ElementsAre("small: budget"));
   const std::int64_t spent = service_->costs().budgets().of("")->state().spent;
   const std::uint64_t number = service_->paths().find({.most = 1}).at(0)->number;
-  std::promise<std::string> taken;
-  service_->replay(number, {.choices = {{"answer", "small"}}}, {}, std::make_shared<server::Caller>(),
-                   [&](const auto&, const server::Outcome& now, const server::PathRecord& path) {
-                     taken.set_value((now ? "" : now.error().what()) + path.steps().at(0).taken);
-                   });
-  EXPECT_EQ(taken.get_future().get(), "small");
+  const auto replayed = [&](std::map<std::string, std::string> choices) {
+    std::promise<std::string> taken;
+    service_->replay(number, {.choices = std::move(choices)}, {}, std::make_shared<server::Caller>(),
+                     [&](const auto&, const server::Outcome& now, const server::PathRecord& path) {
+                       taken.set_value((now ? "" : now.error().what()) + path.steps().at(0).taken);
+                     });
+    return taken.get_future().get();
+  };
+  EXPECT_EQ(replayed({}), "small");
+  EXPECT_EQ(replayed({{"answer", "large"}}), "large") << "a replay is not limited";
   while_idle([&] {
     EXPECT_EQ(service_->costs().budgets().of("")->state().spent, spent);
     EXPECT_TRUE(service_->find("router", "")->counts().costs()->rows().contains({"", CostAccount::replay}));
