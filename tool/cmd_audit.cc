@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "govern/audit/audit_log.h"
+#include "govern/audit/costs.h"
 #include "govern/audit/event.h"
 #include "govern/audit/log_reader.h"
 #include "govern/audit/proof.h"
@@ -43,6 +44,8 @@ struct AuditCommand {
   bool json = false, show_notes = false;
   govern::ReadFilter filter;
   std::string from, to;
+  std::string month;
+  bool csv = false;
 };
 
 /// Returns the origin that a file's checkpoint names, with which keys in PEM form get their names.
@@ -155,6 +158,48 @@ int show(AuditCommand& command) {
     print_line(one_line(fmt::format("{:>8}  {}  {:<9}  {}", index, event.value("at", ""), event.value("kind", ""),
                                     rest.dump(-1, ' ', false, govern::Json::error_handler_t::replace))));
   });
+  return kDone;
+}
+
+/// Returns a field of a CSV file.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) (quoted += c) += c == '"' ? "\"" : "";
+  return quoted + "\"";
+}
+
+/// Returns the month after "2026-12": "2027-01".
+std::string month_after(const std::string& month) {
+  const int year = std::stoi(month.substr(0, 4)), number = std::stoi(month.substr(5));
+  return fmt::format("{:04}-{:02}", number == 12 ? year + 1 : year, number % 12 + 1);
+}
+
+void print_cost(const govern::CostKey& key, const govern::CostSum& sum, bool csv) {
+  const auto& [tenant, model, version, account] = key;
+  if (csv) {
+    return print_line(fmt::format("{},{},{},{},{},{},{}", csv_field(tenant), csv_field(model), csv_field(version),
+                                  csv_field(account), sum.requests, sum.nanoseconds, sum.charge));
+  }
+  constexpr double kNanosecondsInMs = 1e6;
+  const auto shown = [](const std::string& text) { return text.empty() ? std::string("-") : text; };
+  print_line(one_line(fmt::format("{:<16}  {:<20}  {:>7}  {:<8}  {:>10}  {:>16.3f}  {:>16.3f}", shown(tenant),
+                                  shown(model), shown(version), account, sum.requests,
+                                  static_cast<double>(sum.nanoseconds) / kNanosecondsInMs,
+                                  static_cast<double>(sum.charge) / kNanosecondsInMs)));
+}
+
+int cost(const AuditCommand& command) {
+  std::optional<std::int64_t> from, to;
+  if (!command.month.empty()) {
+    from = govern::parse_time(command.month + "-01T00:00:00.000Z");
+    if (!from) fail(Code::bad_input, "--month {}: expected a month like 2026-01", command.month);
+    to = govern::parse_time(month_after(command.month) + "-01T00:00:00.000Z");
+  }
+  print_line(command.csv ? "tenant,model,version,account,requests,cost_ns,charge_ns"
+                         : fmt::format("{:<16}  {:<20}  {:>7}  {:<8}  {:>10}  {:>16}  {:>16}", "tenant", "model",
+                                       "version", "account", "requests", "cost_ms", "charge_ms"));
+  for (const auto& [key, sum] : govern::read_costs(command.path, from, to)) print_cost(key, sum, command.csv);
   return kDone;
 }
 
@@ -302,6 +347,12 @@ void add_audit(CLI::App& app, Action& action) {
   part = add_part(
       *audit, "show", "Print entries of a log", action, command, [](AuditCommand& c) { return show(c); }, "DIR");
   add_show_options(*part, *command);
+  part = add_part(
+      *audit, "cost", "Add up what requests cost, by tenant, model, version and account", action, command,
+      [](AuditCommand& c) { return cost(c); }, "DIR");
+  part->add_option("--month", command->month, "Only of this month (UTC)")->group(group::kInputs)->type_name("YYYY-MM");
+  part->add_flag("--csv", command->csv, "Print comma-separated values with costs in nanoseconds")
+      ->group(group::kOutput);
   part = add_part(
       *audit, "prove", "Make a proof that the log has an entry, for a third party (C2SP tlog-proof)", action, command,
       [](AuditCommand& c) { return prove(c); }, "DIR");

@@ -83,9 +83,9 @@ std::int64_t Budget::room() const {
 }
 
 std::optional<Budget::Exceeded> Budget::exceeded_by_cost(std::int64_t more, std::int64_t held, Time now) const {
-  const std::string cost = "may cost " + ms_text(more);
+  const auto cost = [&] { return "may cost " + ms_text(more); };  // a text only for refusals
   if (limits_.request_cost_ms && more > cost_of(*limits_.request_cost_ms) - held) {
-    return Exceeded{"per_request.cost_ms", cost + ", its budget is " + ms_text(cost_of(*limits_.request_cost_ms)), 0};
+    return Exceeded{"per_request.cost_ms", cost() + ", its budget is " + ms_text(cost_of(*limits_.request_cost_ms)), 0};
   }
   if (limits_.day_cost_ms) {
     const std::int64_t limit = cost_of(*limits_.day_cost_ms);
@@ -93,7 +93,7 @@ std::optional<Budget::Exceeded> Budget::exceeded_by_cost(std::int64_t more, std:
     const bool others_hold_it = more <= limit - spent_;
     const unsigned retry = more > limit ? 0 : others_hold_it ? 1 : seconds_to_midnight(now);
     if (more > left) {
-      return Exceeded{"per_day.cost_ms", cost + ", " + ms_text(left) + " of " + ms_text(limit) + " are left today",
+      return Exceeded{"per_day.cost_ms", cost() + ", " + ms_text(left) + " of " + ms_text(limit) + " are left today",
                       retry};
     }
   }
@@ -102,7 +102,7 @@ std::optional<Budget::Exceeded> Budget::exceeded_by_cost(std::int64_t more, std:
     const bool never =
         static_cast<double>(more) > limits_.burst_ms.value_or(*limits_.second_cost_ms) * kNanosecondsInMs;
     return Exceeded{"per_second.cost_ms",
-                    cost + ", " + ms_text(static_cast<std::int64_t>(tokens_)) + " are available now",
+                    cost() + ", " + ms_text(static_cast<std::int64_t>(tokens_)) + " are available now",
                     never ? 0 : whole_seconds((static_cast<double>(more) - tokens_) / rate)};
   }
   return std::nullopt;

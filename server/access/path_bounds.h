@@ -22,22 +22,24 @@ struct PathBounds {
   std::map<const void*, std::optional<double>> extra_ns;
 };
 
-/// The measured costs of requests relative to their bounds. Thread-safe; a concurrent update may be lost.
+/// The measured costs of requests relative to their bounds. A single outlier has little effect. Thread-safe; a
+/// concurrent update may be lost.
 class CostRatio {
  public:
   void add(double ratio) {
-    constexpr double kDecay = 1.0 / 64, kPart = 1.0 / 16;
-    const double peak = peak_.load(std::memory_order_relaxed), mean = mean_.load(std::memory_order_relaxed);
-    peak_.store(std::max(ratio, peak - (peak - ratio) * kDecay), std::memory_order_relaxed);
-    mean_.store(mean == 0 ? ratio : mean + (ratio - mean) * kPart, std::memory_order_relaxed);
+    constexpr double kStep = 0.1, kShare = 0.95, kPart = 1.0 / 16, kMostGrowth = 2;
+    const double high = high_.load(std::memory_order_relaxed), usual = usual_.load(std::memory_order_relaxed);
+    high_.store(high * (1 + kStep * (ratio > high ? kShare : kShare - 1)), std::memory_order_relaxed);
+    const double seen = usual == 0 ? ratio : std::min(ratio, usual * kMostGrowth);
+    usual_.store(usual == 0 ? seen : usual + (seen - usual) * kPart, std::memory_order_relaxed);
   }
-  /// Returns the largest recent ratio; 0 before the first.
-  double peak() const { return peak_.load(std::memory_order_relaxed); }
-  /// Returns the usual ratio; 0 before the first.
-  double mean() const { return mean_.load(std::memory_order_relaxed); }
+  /// Returns about the ratio that 95 % of the requests do not exceed; 1 before the first.
+  double high() const { return high_.load(std::memory_order_relaxed); }
+  /// Returns the mean ratio; 0 before the first.
+  double usual() const { return usual_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<double> peak_ = 0, mean_ = 0;
+  std::atomic<double> high_ = 1, usual_ = 0;
 };
 
 }  // namespace frazil::server

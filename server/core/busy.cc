@@ -5,12 +5,12 @@
 namespace frazil::server {
 namespace {
 
-thread_local BusyScope* innermost = nullptr;
-thread_local Clock::time_point since;  // the time of `innermost` that is not in its `elapsed_` yet
+thread_local BusyScope* innermost_scope = nullptr;
+thread_local Clock::time_point charged_until;  // the time of `innermost_scope` that is not in its `elapsed_` yet
 
 Nanoseconds time_since_last() {
   const auto now = Clock::now();
-  return now - std::exchange(since, now);
+  return now - std::exchange(charged_until, now);
 }
 
 }  // namespace
@@ -18,14 +18,14 @@ Nanoseconds time_since_last() {
 BusyScope::BusyScope(std::shared_ptr<BusySink> sink) : sink_(std::move(sink)) {
   if (sink_ == nullptr) return;
   const Nanoseconds time = time_since_last();
-  if (innermost != nullptr) innermost->elapsed_ += time;
-  outer_ = std::exchange(innermost, this);
+  if (innermost_scope != nullptr) innermost_scope->elapsed_ += time;
+  outer_ = std::exchange(innermost_scope, this);
 }
 
 BusyScope::~BusyScope() {
   if (sink_ == nullptr) return;
   elapsed_ += time_since_last();
-  innermost = outer_;
+  innermost_scope = outer_;
   charge();
 }
 
@@ -34,13 +34,13 @@ void BusyScope::charge() {
 }
 
 void BusyScope::charge_all() {
-  if (innermost == nullptr) return;
-  innermost->elapsed_ += time_since_last();
-  for (BusyScope* scope = innermost; scope != nullptr; scope = scope->outer_) scope->charge();
+  if (innermost_scope == nullptr) return;
+  innermost_scope->elapsed_ += time_since_last();
+  for (BusyScope* scope = innermost_scope; scope != nullptr; scope = scope->outer_) scope->charge();
 }
 
 void BusyScope::replace(const BusySink& from, const std::shared_ptr<BusySink>& to) {
-  for (BusyScope* scope = innermost; scope != nullptr; scope = scope->outer_) {
+  for (BusyScope* scope = innermost_scope; scope != nullptr; scope = scope->outer_) {
     if (scope->sink_.get() != &from) continue;
     scope->charge();
     scope->sink_ = to;

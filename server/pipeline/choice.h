@@ -22,11 +22,13 @@ std::int64_t index_of_block(const Flow& flow, const std::string& node, const std
     throw Refusal(Http::bad_request, "node '" + flow.path_of(node) + "' has no branch '" + name + "'");
   return at - list.begin();
 }
+// Reasons of steps that replace the chosen branch by a cheaper one. Replays force them.
+inline constexpr const char *kOverBudget = "budget", *kOverTime = "deadline";
 
 /// A branch that is entered, and why it replaces the chosen one.
 struct Afforded {
   std::size_t branch;
-  const char* why = "";  ///< "budget" or "deadline"; empty: it is the chosen one
+  const char* why = "";  ///< kOverBudget or kOverTime; empty: it is the chosen one
 };
 
 /// Returns the chosen branch if the request's budget and time can pay it, and otherwise the first of its cheaper
@@ -38,7 +40,7 @@ Afforded afforded(const Flow& flow, const List& list, std::size_t chosen) {
     const Block& block = list[entered.branch].block;
     const bool in_time = !flow.deadline || block.expected() < flow.left();
     if (in_time && flow.cost->enter_branch(&block)) break;
-    entered = {.branch = *cheaper, .why = in_time ? "budget" : "deadline"};
+    entered = {.branch = *cheaper, .why = in_time ? kOverBudget : kOverTime};
   }
   return entered;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/pipeline/pipeline.h"
+
 namespace frazil::server {
 namespace {
 
@@ -13,8 +15,41 @@ std::optional<double> time_bound(const std::optional<Clock::time_point>& deadlin
 
 /// Returns what to reserve of a bound, given the measured costs of earlier requests.
 double scaled(double bound, const CostRatio& ratio, Reserve reserve) {
-  if (ratio.peak() <= 0) return bound;
-  return bound * (reserve == Reserve::forecast ? ratio.peak() : std::max(ratio.peak(), 1.0));
+  return bound * (reserve == Reserve::forecast ? ratio.high() : std::max(ratio.high(), 1.0));
+}
+
+/// Returns the usual cost of a run of a model or pipeline in nanoseconds; nullopt if a part has not run yet.
+std::optional<double> usual_cost(const Served& target);
+
+/// Adds the costs of nodes. A block counts as often as it has run for each time that its node has.
+std::optional<double> usual_cost(const Block& block) {
+  double sum = 0;
+  for (const NodePtr& node : block.nodes) {
+    const NodeView view = node->view();
+    if (view.target != nullptr) {
+      const auto cost = usual_cost(*view.target);
+      if (!cost) return std::nullopt;
+      sum += *cost;
+    }
+    const auto times = static_cast<double>(node->uses().begun.load(std::memory_order_relaxed));
+    if (view.branches.empty() || view.kind == "shadow") continue;
+    if (times == 0) return std::nullopt;
+    for (const NodeView::Branch& branch : view.branches) {
+      const auto runs = static_cast<double>(branch.block->taken->load(std::memory_order_relaxed));
+      if (runs == 0) continue;
+      const auto cost = usual_cost(*branch.block);
+      if (!cost) return std::nullopt;
+      sum += runs / times * *cost;
+    }
+  }
+  return sum;
+}
+
+std::optional<double> usual_cost(const Served& target) {
+  if (const auto* const pipeline = dynamic_cast<const Pipeline*>(&target)) return usual_cost(pipeline->block());
+  const Clock::duration cost = target.expected_cost();
+  if (cost <= Clock::duration::zero()) return std::nullopt;
+  return static_cast<double>(Nanoseconds(cost).count());
 }
 
 }  // namespace
@@ -91,10 +126,11 @@ Refusal RequestCosts::refused(const OverBudget& why, const Call& call, const Ser
 RequestCosts::Expected RequestCosts::forecast(const Served& target, const std::vector<NamedArray>& inputs) {
   const RequestBounds::Result found = bounds_.of(target, inputs);
   Expected expected{.cost_ns = found.bounds->cost_ns, .memory_bytes = found.bounds->memory_bytes};
-  const double usual = found.ratio->mean();
-  if (expected.cost_ns && usual > 0) *expected.cost_ns *= usual;
-  if (const auto cost = target.expected_cost(); !expected.cost_ns && cost > Clock::duration::zero()) {
-    expected.cost_ns = static_cast<double>(Nanoseconds(cost).count());
+  const bool is_pipeline = dynamic_cast<const Pipeline*>(&target) != nullptr;
+  if (expected.cost_ns && found.ratio->usual() > 0 && !is_pipeline) {
+    *expected.cost_ns *= found.ratio->usual();
+  } else if (const auto usual = usual_cost(target)) {
+    expected.cost_ns = usual;
   }
   return expected;
 }

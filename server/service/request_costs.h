@@ -39,7 +39,9 @@ class RequestCosts {
     std::optional<double> cost_ns;              ///< nullopt: not known
     std::optional<std::uint64_t> memory_bytes;  ///< nullopt: no bound
   };
-  /// Returns the forecast for a request: its bound, scaled by what earlier requests of the version took.
+  /// Returns the forecast for a request. Of a model: the bound for its extents, scaled by what earlier requests took;
+  /// only requests under a budget are compared with bounds. Of a pipeline: the usual costs of its models, by the shares
+  /// of its branches.
   Expected forecast(const Served& target, const std::vector<NamedArray>& inputs);
 
  private:

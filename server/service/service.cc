@@ -117,7 +117,6 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   call.target = target;
   const bool is_replay = call.path != nullptr;
   costs_.open(call, *target, is_replay);
-  const BusyScope scope(call.cost);
   const Privacy* const hides = privacy();
   call.record_id = hides != nullptr ? hides->id(call.request.id) : call.request.id;
   if (hides != nullptr) call.trace = hides->trace(call.trace);

@@ -2,8 +2,7 @@
 
 #include <filesystem>
 
-#include "govern/audit/log_reader.h"
-#include "govern/base/json.h"
+#include "govern/audit/costs.h"
 
 namespace frazil::server {
 
@@ -12,15 +11,10 @@ std::map<std::string, std::int64_t> spent_today(const std::string& folder, std::
   std::map<std::string, std::int64_t> spent;
   std::error_code none;
   if (!std::filesystem::exists(std::filesystem::path(folder) / "checkpoint", none)) return spent;
-  const govern::ReadFilter today{
-      .kinds = {"request", "cost"}, .tenant = {}, .from = now_ms - now_ms % kDayMs, .to = std::nullopt};
-  govern::read_log(folder, today, [&](std::uint64_t index, const std::string& entry) {
-    const govern::Json event = govern::parse_json(entry, "entry " + std::to_string(index));
-    const bool is_tenants = event.at("kind") == "request" || event.at("account") == "late";
-    if (!is_tenants) return;
-    const std::int64_t cost = event.value("cost", std::int64_t{0});
-    spent[event.value("tenant", "")] += event.value("charge", cost);
-  });
+  for (const auto& [key, sum] : govern::read_costs(folder, now_ms - now_ms % kDayMs, std::nullopt)) {
+    const auto& [tenant, model, version, account] = key;
+    if (account == "request" || account == "late") spent[tenant] += static_cast<std::int64_t>(sum.charge);
+  }
   return spent;
 }
 

@@ -510,9 +510,29 @@ TEST(ConfigYamlTest, ReadsCollectors) {
   EXPECT_EQ(yaml("paths: {otlp: 'http://h:4318/x'}").paths.otlp, "http://h:4318/x");
 }
 
+TEST(ConfigYamlTest, ReadsBudgets) {
+  const auto config = yaml(
+      "tenants:\n  - name: shop\n    keys: [k]\n    budget:\n      per_request: {cost_ms: 50, memory: 64MiB, time_ms: "
+      "200}\n"
+      "      per_day: {cost_ms: 3600000}\n      per_second: {cost_ms: 500, burst_ms: 2000}\n      memory: 1GiB\n"
+      "governance: {cost: {reserve: forecast, prices: {large: 2.5}}}");
+  const server::BudgetConfig expected{.request_cost_ms = 50,
+                                      .request_memory = 64U << 20U,
+                                      .request_time_ms = 200,
+                                      .day_cost_ms = 3'600'000,
+                                      .second_cost_ms = 500,
+                                      .burst_ms = 2000,
+                                      .memory = 1U << 30U};
+  EXPECT_EQ(config.tenants.at(0).budget, expected);
+  EXPECT_EQ(config.governance.cost.reserve, server::Reserve::forecast);
+  EXPECT_EQ(config.governance.cost.prices.at("large"), 2.5);
+  EXPECT_EQ(yaml("governance: {budget: {per_day: {cost_ms: 5}}}").governance.budget->day_cost_ms, 5);
+}
+
 TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
   const std::vector<BadText> cases = {
-      {"modles: {}", "f:1: field 'modles': this key is unknown; expected models, tenants, network, state, paths"},
+      {"modles: {}",
+       "f:1: field 'modles': this key is unknown; expected models, tenants, network, state, paths, governance"},
       {"[]", "f:1: expected a map, got a list"},
       {"models:\n  bert:\n    batching:\n      max_batch_size: 4\n      delay_us: soon",
        "f:5: field 'models.bert.batching.delay_us': expected a whole number from 0 to 31536000000000, got 'soon'"},
@@ -548,6 +568,14 @@ TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
       {"models: {m:}", "field 'models.m': expected a map, got nothing"},
       {"models: {m: {}, m: {}}", "f:1: field 'models': expected distinct keys, got 'm' twice"},
       {"tenants: []", "expected at least one tenant"},
+      {"tenants: [{name: a, keys: [k], budget: {}}]",
+       "field 'tenants[0].budget': expected at least one of per_request, per_day, per_second and memory"},
+      {"tenants: [{name: a, keys: [k], budget: {per_request: {}}}]", "expected at least one of cost_ms, memory and"},
+      {"governance: {budget: {per_day: {cost_ms: -1}}}", "field 'governance.budget.per_day.cost_ms': expected"},
+      {"governance: {budget: {per_second: {burst_ms: 1}}}", "expected the key 'cost_ms', which is missing"},
+      {"governance: {cost: {reserve: some}}", "expected worst or forecast, got 'some'"},
+      {"tenants: [{name: a, keys: [k]}]\ngovernance: {budget: {memory: 1MiB}}",
+       "f:2: field 'governance.budget': is for callers without a tenant: give each tenant a budget"},
       {"tenants: [{keys: [a]}]", "field 'tenants[0]': expected the key 'name', which is missing"},
       {"tenants: [{name: a}]", "field 'tenants[0]': expected the key 'keys' or 'certificates'"},
       {"tenants: [{name: a, keys: []}]", "field 'tenants[0].keys': expected at least one"},
