@@ -123,10 +123,23 @@ class LabelWalk {
     return personal;
   }
 
+  /// Returns whether a personal value reaches the results of a node, other than by its formulas.
+  bool reads_personal(const Node& node, const NodeView& view) const {
+    std::vector<Slot> inside;
+    for (const NodeView::Branch& branch : view.branches) add_slots(inside, branch.block->captured());
+    return std::ranges::any_of(node.reads(), [&](const Slot& slot) {
+      const bool of_formula = std::ranges::any_of(view.formulas, [&](const Formula* formula) {
+        return std::ranges::find(formula->reads(), slot) != formula->reads().end();
+      });
+      const bool decides_only = of_formula && view.kind != "loop" && std::ranges::find(inside, slot) == inside.end();
+      return !decides_only && is_personal(slot);
+    });
+  }
+
   void visit(const Node& node, bool condition, const std::string& place) {
     const NodeView view = node.view();
     if (view.target != nullptr) return visit_call(node, view, condition, place);
-    const bool reads = any_personal(node.reads());
+    const bool reads = reads_personal(node, view);
     bool decides = condition;
     const bool outer_loop = slots_.in_loop;
     if (view.kind == "loop") slots_.in_loop = reads || condition;
