@@ -47,6 +47,8 @@ class Refusal : public std::runtime_error {
   bool is_plain() const noexcept { return plain_ == std::string_view(what()).size(); }
   /// Returns the refusal with a plain text before its own.
   Refusal after(const std::string& place) const { return {status_, place + what(), place.size() + plain_}; }
+  /// Returns the refusal with so many plain characters at the begin of its message.
+  Refusal with_plain(std::size_t size) const { return {status_, what(), size}; }
   /// Returns the refusal with the plain part of its message, and the meaning of the status instead of the rest.
   Refusal without_values() const;
 

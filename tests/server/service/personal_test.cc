@@ -95,7 +95,7 @@ class Observed {
     folder_.write(
         "route.yaml",
         x + "  - name: out\n    switch:\n"
-            "      - {name: small, when: \"max(x) < 10 and param('tier', 0) < 5\", model: double, inputs: {x: x}}\n"
+            "      - {name: small, when: \"param('tier', 0) < 5 and max(x) < 10\", model: double, inputs: {x: x}}\n"
             "      - {name: large, model: triple, inputs: {x: x}}\n"
             "  - name: arm\n    split:\n      by: param('user', 'nobody')\n      arms:\n"
             "        - {name: a, share: 0.5, model: double, inputs: {x: out.y}}\n"
