@@ -189,9 +189,18 @@ class LabelWalk {
   std::map<std::string, bool> steps_;  ///< whether their reasons are personal
 };
 
+/// Returns whether a version or one that it calls declares personal values.
+bool declares(const Served& served) {
+  const auto* const pipeline = dynamic_cast<const Pipeline*>(&served);
+  return !served.personal().empty() ||
+         (pipeline != nullptr &&
+          std::ranges::any_of(pipeline->uses(), [](const Pipeline::Use& use) { return declares(*use.target); }));
+}
+
 }  // namespace
 
 Labels labels_of(const Served& served, const PersonalNames& names) {
+  if (names.personal.empty() && !declares(served)) return {};
   LabelWalk walk(names);
   Labels labels;
   labels.values = walk.follow(served, {}, false, "");

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/core/port.h"
+
 namespace frazil::server {
 
-void PathRecorder::record(Call& call, const Served& target) {
+void PathRecorder::record(Call& call, const Served& target, bool hides_unknown) {
   call.path = log_.begin(call.arrived);
   if (call.path == nullptr) return;
   const bool inputs = log_.keeps_inputs();
@@ -16,6 +18,9 @@ void PathRecorder::record(Call& call, const Served& target) {
   record->trace = call.trace;
   record->parameters = call.request.parameters;
   if (inputs) record->inputs = call.request.inputs;
+  if (hides_unknown) {
+    std::erase_if(record->inputs, [&](const NamedArray& one) { return !position_of(target.inputs(), one.first); });
+  }
   record->model = target.name();
   record->version = target.version();
   record->digest = target.digest();

@@ -88,7 +88,7 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   if (hides != nullptr) call.trace = hides->trace(call.trace);
   if (call.path == nullptr) {
     if (options_.audit != nullptr) audit_request(call, *target, options_.audit);
-    paths_.record(call, *target);
+    paths_.record(call, *target, hides != nullptr);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures, hides);
   }
   if (hides != nullptr) hides->hide_errors(call, *target);

@@ -313,19 +313,17 @@ std::map<std::string, std::string> texts_of(bool governed, int rounds, Markers& 
   return to.end();
 }
 
-/// Returns the numbers of markers by outlet, without outlets that have none.
-std::map<std::string, std::size_t> found_by_outlet(const std::map<std::string, std::string>& texts,
+/// Returns the numbers of markers by outlet, without outlets that have none, and a place of one.
+std::map<std::string, std::string> found_by_outlet(const std::map<std::string, std::string>& texts,
                                                    const Markers& markers) {
-  std::map<std::string, std::size_t> found;
+  constexpr std::size_t kShown = 200;
+  std::map<std::string, std::string> found;
   for (const auto& [outlet, text] : texts) {
-    if (const auto markers_there = markers.found_in(text); !markers_there.empty()) {
-      found[outlet] = markers_there.size();
-      if (::getenv("FRAZIL_TEST_SHOW") != nullptr) {
-        const std::string& one = *markers_there.begin();
-        const std::size_t at = text.find(one);
-        std::printf("%s: %s\n", outlet.c_str(), text.substr(at < 300 ? 0 : at - 300, 600).c_str());
-      }
-    }
+    const auto there = markers.found_in(text);
+    if (there.empty()) continue;
+    const std::size_t at = std::min(text.find(*there.begin()), text.size());
+    const std::size_t from = at - std::min(at, kShown);
+    found[outlet] = std::to_string(there.size()) + " markers: ..." + text.substr(from, 2 * kShown);
   }
   return found;
 }
