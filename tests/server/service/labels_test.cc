@@ -98,7 +98,7 @@ TEST_F(ValueLabels, FollowAPipeline) {
        "y: l.v, z: m.p",
        {},
        {"a", "z"},
-       {"l", "l.i"}},
+       {"i", "l"}},
   };
   for (const auto& c : cases) {
     pipeline("p", c.steps, c.outputs);
