@@ -22,7 +22,7 @@ namespace {
 using server::HostCall;
 
 constexpr const char* kPick = "graph g(%x: f32[N,2], %i: i64[1]) { %y = Gather(%x, %i) {axis = 0} return y = %y }";
-constexpr const char* kWords = "graph g(%s: string[N]) { %y = Identity(%s) return y = %y }";
+constexpr const char* kTextModel = "graph g(%s: string[N]) { %y = Identity(%s) return y = %y }";
 
 /// Registers a function that throws a text with a value of its input.
 void register_leak() {
@@ -87,7 +87,7 @@ class Observed {
                                      {"triple", kTriple},
                                      {"fails", kFails},
                                      {"pick", kPick},
-                                     {"words", kWords},
+                                     {"words", kTextModel},
                                      {"talk", kTalk}}) {
       folder_.add(name, text);
     }
@@ -280,15 +280,13 @@ class MarkedRequests {
 };
 
 /// Reads what operators see of a server.
-void look(Observed& to) {
+void observe_as_operator(Observed& to) {
   HttpClient client(to.http());
   const auto get = [&](const char* outlet, const std::string& path) {
     client.get(path);
     to.add(outlet, client.receive().body);
   };
-  std::uint64_t after = 0;
-  for (int page = 0; page < 20; ++page, after += 100)
-    get("paths", "/v2/paths?limit=100&after=" + std::to_string(after));
+  get("paths", "/v2/paths?limit=1000");
   get("statistics", "/v2/models/stats");
   get("index", "/v2/models/route/splits");
   for (int number = 1; number < 40; ++number) {
@@ -309,7 +307,7 @@ std::map<std::string, std::string> texts_of(bool governed, int rounds, Markers& 
   MarkedRequests requests(to, markers);
   for (int i = 0; i < rounds; ++i) requests.round();
   requests.over_python();
-  look(to);
+  observe_as_operator(to);
   return to.end();
 }
 
