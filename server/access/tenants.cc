@@ -56,7 +56,7 @@ struct Tenants::Account {
   std::optional<Refusal> refusal(std::uint64_t others, double taken) const {
     const auto refuse = [&](const std::string& why) {
       usage->refused.fetch_add(1, std::memory_order_relaxed);
-      return Refusal(Http::too_many, "tenant '" + tenant.name + "' " + why);
+      return Refusal::plain(Http::too_many, "tenant '" + tenant.name + "' " + why);
     };
     if (tenant.requests_per_second && !usage->has_token(*tenant.requests_per_second, taken)) {
       return refuse("exceeds its requests_per_second");
@@ -113,7 +113,8 @@ void Tenants::Identity::check(std::string_view model) const {
 
 void Tenants::Identity::check_admin() const {
   if (is_admin()) return;
-  throw Refusal(Http::forbidden, "tenant '" + name() + "' is not an administrator: expected one with admin: true");
+  throw Refusal::plain(Http::forbidden,
+                       "tenant '" + name() + "' is not an administrator: expected one with admin: true");
 }
 
 std::optional<Refusal> Tenants::Identity::refusal() const {
@@ -171,7 +172,7 @@ std::optional<Tenants::Identity> Tenants::find_known(std::string_view authorizat
 
 Tenants::Identity Tenants::find(std::string_view authorization, std::span<const std::string> certificate) const {
   if (auto identity = find_known(authorization, certificate)) return std::move(*identity);
-  throw Refusal(
+  throw Refusal::plain(
       Http::unauthorized,
       certificate.empty() || !authorization.empty()
           ? "the header Authorization has no known key: expected \"Bearer KEY\""

@@ -52,7 +52,7 @@ std::optional<Refusal> Batcher::refusal() const {
 
 std::optional<Refusal> Batcher::refusal_locked() const {
   if (config_.max_queued == 0 || queue_.size() < config_.max_queued) return std::nullopt;
-  return Refusal(Http::too_many, "too many requests wait for the model: " + std::to_string(queue_.size()));
+  return Refusal::plain(Http::too_many, "too many requests wait for the model: " + std::to_string(queue_.size()));
 }
 
 /// Returns how long the first job may wait for more. Returns 0 if the next job is unlikely to arrive in time.

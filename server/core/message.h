@@ -53,6 +53,8 @@ class Refusal : public std::runtime_error {
   Refusal after(const std::string& place) const {
     return {status_, place + what(), place.size() + plain_, retry_after_s_};
   }
+  /// Returns the refusal with so many plain characters at the begin of its message.
+  Refusal with_plain(std::size_t size) const { return {status_, what(), size, retry_after_s_}; }
   /// Returns the refusal with the plain part of its message, and the meaning of the status instead of the rest.
   Refusal without_values() const;
 

@@ -140,6 +140,7 @@ Reply compared(const RequestRecord& before, const Outcome& now, const PathRecord
 Reply at_once::list_paths(Service& service, const Rest::ActiveRequest& asked) {
   ListQuery query = query_from(asked.message.query);
   query.of.identity = asked.identity;
+  if (service.privacy() != nullptr) query.of.id = service.privacy()->id(query.of.id);
   const bool tensors = query.steps && service.gate().check_tensors(asked.identity, query.of.model);
   JsonText json;
   json.begin_array();

@@ -102,12 +102,13 @@ void RequestShapes::check(std::span<const Array> inputs) const {
 void RequestShapes::check(const Rule& rule, const Array& value) const {
   const Sizes& sizes = value.sizes();
   if (!rule.extents.empty() && !may_be(rule.extents, sizes)) {
-    throw Refusal(Http::bad_request, "input '" + rule.name + "': expected the shape " + text_of_sizes(rule.extents) +
-                                         " that config.pbtxt declares, got " + text_of_sizes(sizes));
+    throw Refusal::plain(Http::bad_request, "input '" + rule.name + "': expected the shape " +
+                                                text_of_sizes(rule.extents) + " that config.pbtxt declares, got " +
+                                                text_of_sizes(sizes));
   }
   if (rule.batched && !sizes.empty() && static_cast<std::uint64_t>(sizes.front()) > most_) {
-    throw Refusal(Http::bad_request, "input '" + rule.name + "': a batch of " + std::to_string(sizes.front()) +
-                                         ", max_batch_size is " + std::to_string(most_));
+    throw Refusal::plain(Http::bad_request, "input '" + rule.name + "': a batch of " + std::to_string(sizes.front()) +
+                                                ", max_batch_size is " + std::to_string(most_));
   }
 }
 

@@ -78,8 +78,9 @@ void Served::count_parts(Call& call) const {
   };
   call.done = [caller = call.caller, done = std::move(call.done)](Outcome outcome) {
     if (!outcome && caller != nullptr && caller->slow()) {
-      outcome = std::unexpected(Refusal(Http::cancelled, "the caller does not read: parts of more than " +
-                                                             std::to_string(Caller::kMaxInFlight) + " bytes wait"));
+      outcome =
+          std::unexpected(Refusal::plain(Http::cancelled, "the caller does not read: parts of more than " +
+                                                              std::to_string(Caller::kMaxInFlight) + " bytes wait"));
     }
     done(std::move(outcome));
   };

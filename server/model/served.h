@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,9 +76,10 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual const ModelConfig& config() const;
   /// Returns the names of personal values that its own configuration declares; "*": all.
   virtual const std::vector<std::string>& personal() const { return config().personal; }
-  /// Returns the labels of its values, or null if nothing is personal.
-  std::shared_ptr<const Labels> value_labels() const { return labels_.load(std::memory_order_acquire); }
-  void set_value_labels(std::shared_ptr<const Labels> labels) const { labels_.store(std::move(labels)); }
+  /// Returns the labels of its values, or null before they are set.
+  const std::shared_ptr<const Labels>& value_labels() const { return labels_; }
+  /// Call it once, before the version is published.
+  void set_value_labels(std::shared_ptr<const Labels> labels) const { labels_ = std::move(labels); }
   /// Returns the batch axis; nullopt if there is none or requests share the value.
   virtual std::optional<std::size_t> batch_axis_of_input(std::size_t) const { return std::nullopt; }
   virtual std::optional<std::size_t> batch_axis_of_output(std::size_t) const { return std::nullopt; }
@@ -103,7 +103,7 @@ class Served : public std::enable_shared_from_this<Served> {
   void count_parts(Call& call) const;
 
   std::string name_, version_;
-  mutable std::atomic<std::shared_ptr<const Labels>> labels_;
+  mutable std::shared_ptr<const Labels> labels_;
   mutable VersionDecisions decisions_;
   mutable std::string manifest_;
   std::shared_ptr<RequestCounts> counts_ = std::make_shared<RequestCounts>();

@@ -14,10 +14,11 @@ void check_states_given(const Served& served, std::span<const Array> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const api::Port& port = served.inputs()[i];
     if (!values[i].empty() || port.optional || !is_state(served, port.name)) continue;
-    throw Refusal(Http::bad_request,
-                  "input '" + port.name + "' of model '" + served.name() +
-                      "' is the state of a sequence, and the request belongs to none: send parameter sequence_id, with "
-                      "sequence_start for the first request, or header X-Session-Id");
+    throw Refusal::plain(
+        Http::bad_request,
+        "input '" + port.name + "' of model '" + served.name() +
+            "' is the state of a sequence, and the request belongs to none: send parameter sequence_id, with "
+            "sequence_start for the first request, or header X-Session-Id");
   }
 }
 

@@ -11,13 +11,13 @@ namespace {
 /// Refuses a value that does not match the input's type. Free extents are checked by the models.
 void check_input(const api::Port& port, const api::Array& value) {
   const std::string what = "input '" + port.name + "'";
-  if (value.empty()) throw Refusal(Http::bad_request, what + " is missing");
+  if (value.empty()) throw Refusal::plain(Http::bad_request, what + " is missing");
   const bool rank = !port.ranked || (value.is_tensor() && value.sizes().size() == port.dims.size());
   bool fits = value.is_tensor() && value.dtype() == port.dtype && rank;
   for (std::size_t i = 0; fits && port.ranked && i < port.dims.size(); ++i) {
     fits = fixed_extent(port.dims[i]).value_or(value.sizes()[i]) == value.sizes()[i];
   }
-  if (!fits) throw Refusal(Http::bad_request, what + ": expected " + port.type + ", got " + value.str());
+  if (!fits) throw Refusal(Http::bad_request, "expected " + port.type + ", got " + value.str()).after(what + ": ");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ void Admission::leave(Nanoseconds cost) {
 std::expected<Nanoseconds, Refusal> Admission::admitted_cost(const IncomingRequest& arriving) {
   const auto refuse = [&](const std::string& why) {
     refused_.fetch_add(1, std::memory_order_relaxed);
-    return std::unexpected(Refusal(Http::too_many, why));
+    return std::unexpected(Refusal::plain(Http::too_many, why));
   };
   if (arriving.target != nullptr) {
     if (auto why = arriving.target->refusal()) return std::unexpected(std::move(*why));

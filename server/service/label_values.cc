@@ -32,6 +32,16 @@ void follow_model(const ServedModel& served, NameSet& values) {
   }
 }
 
+/// Returns the formulas that decide what a node runs.
+std::vector<const Formula*> formulas_of(const NodeView& view) {
+  std::vector<const Formula*> formulas;
+  if (view.decision != nullptr) formulas.push_back(view.decision);
+  for (const NodeView::Branch& branch : view.branches) {
+    if (branch.when != nullptr) formulas.push_back(branch.when);
+  }
+  return formulas;
+}
+
 /// Follows values through a version and all that it calls.
 class LabelWalk {
  public:
@@ -124,15 +134,29 @@ class LabelWalk {
   }
 
   bool is_decided_by_personal(const NodeView& view) {
-    bool personal = view.decision != nullptr && is_personal(*view.decision);
-    for (const NodeView::Branch& branch : view.branches) personal |= branch.when != nullptr && is_personal(*branch.when);
+    bool personal = false;
+    for (const Formula* formula : formulas_of(view)) personal |= is_personal(*formula);
     return personal;
+  }
+
+  /// Returns whether a personal value reaches the results of a node, other than by its formulas.
+  bool reads_personal(const Node& node, const NodeView& view) const {
+    std::vector<Slot> inside;
+    for (const NodeView::Branch& branch : view.branches) add_slots(inside, branch.block->captured());
+    const std::vector<const Formula*> formulas = formulas_of(view);
+    return std::ranges::any_of(node.reads(), [&](const Slot& slot) {
+      const bool of_formula = std::ranges::any_of(formulas, [&](const Formula* formula) {
+        return std::ranges::find(formula->reads(), slot) != formula->reads().end();
+      });
+      const bool decides_only = of_formula && view.kind != "loop" && std::ranges::find(inside, slot) == inside.end();
+      return !decides_only && is_personal(slot);
+    });
   }
 
   void visit(const Node& node, bool condition, const std::string& place) {
     const NodeView view = node.view();
     if (view.target != nullptr) return visit_call(node, view, condition, place);
-    const bool reads = any_personal(node.reads());
+    const bool reads = reads_personal(node, view);
     bool decides = condition;
     const bool outer_loop = slots_.in_loop;
     if (view.kind == "loop") slots_.in_loop = reads || condition;
@@ -182,9 +206,18 @@ class LabelWalk {
   std::map<std::string, bool> steps_;  ///< whether their reasons are personal
 };
 
+/// Returns whether a version or one that it calls declares personal values.
+bool declares(const Served& served) {
+  const auto* const pipeline = dynamic_cast<const Pipeline*>(&served);
+  return !served.personal().empty() ||
+         (pipeline != nullptr &&
+          std::ranges::any_of(pipeline->uses(), [](const Pipeline::Use& use) { return declares(*use.target); }));
+}
+
 }  // namespace
 
 Labels labels_of(const Served& served, const PersonalNames& names) {
+  if (names.personal.empty() && !declares(served)) return {};
   LabelWalk walk(names);
   Labels labels;
   labels.values = walk.follow(served, {}, false, "");

@@ -286,8 +286,9 @@ class Loader::ModelLoads {
       try {
         versions[number] = version_of(entry, number, config, number == files.rbegin()->first);
       } catch (const CanaryFault& fault) {
-        if (!faults_are_kept_) throw CanaryFault(place_of(entry.name, number) + ": " + fault.what());
-        faults[number] = fault.what();
+        const std::string text = shown_text(fault);
+        if (!faults_are_kept_) throw CanaryFault(place_of(entry.name, number) + ": " + text);
+        faults[number] = text;
       }
     }
     add(entry.name, versions, faults);
@@ -402,6 +403,15 @@ class Loader::ModelLoads {
       if (edited) edited(name, of, next);
     });
     registry().put(name, live);
+  }
+
+  /// Returns the text of a fault, without the values of the canary if values may be personal.
+  std::string shown_text(const CanaryFault& fault) const {
+    const std::string text = fault.what();
+    if (!config_.has_personal()) return text;
+    const std::size_t name = text.find("': ");
+    return (name == std::string::npos ? "a canary" : text.substr(0, name + 1)) +
+           " is not reproduced; the details are hidden, as they may contain personal data";
   }
 
   const Loader& loader_;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/core/port.h"
+
 namespace frazil::server {
 
-void PathRecorder::record(Call& call, const Served& target) {
+void PathRecorder::record(Call& call, const Served& target, bool hides_unknown) {
   call.path = log_.begin(call.arrived);
   if (call.path == nullptr) return;
   const bool inputs = log_.keeps_inputs();
@@ -18,6 +20,9 @@ void PathRecorder::record(Call& call, const Served& target) {
   if (inputs) {
     record->inputs = call.request.inputs;
     if (call.recording == nullptr) call.recording = std::make_shared<Recording>();
+  }
+  if (hides_unknown) {
+    std::erase_if(record->inputs, [&](const NamedArray& one) { return !position_of(target.inputs(), one.first); });
   }
   record->model = target.name();
   record->version = target.version();

@@ -21,8 +21,9 @@ class PathRecorder {
 
   PathLog& log() { return log_; }
   const PathLog& log() const { return log_; }
-  /// Records the path of a call if the log takes it. This object must outlive the call.
-  void record(Call& call, const Served& target);
+  /// Records the path of a call if the log takes it. `hides_unknown`: leave out inputs that the target does not have,
+  /// whose names are the client's. This object must outlive the call.
+  void record(Call& call, const Served& target, bool hides_unknown);
 
   /// Returns the collector of a configuration; null if spans are not sent. Throws api::Error for unusable TLS files.
   std::shared_ptr<Otlp> collector_of(const PathConfig& config) const;

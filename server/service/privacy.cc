@@ -72,7 +72,7 @@ Refusal without_values(const Refusal& refusal, const Labels& labels) {
     return text.starts_with(one) && text.substr(one.size(), 1) == ":";
   });
   if (refusal.is_plain() || node == labels.node_texts.end()) return refusal.without_values();
-  return Refusal(refusal.status(), std::string()).after(*node + ": ").without_values();
+  return refusal.with_plain(node->size() + 2).without_values();
 }
 
 }  // namespace

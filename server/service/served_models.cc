@@ -159,15 +159,13 @@ std::vector<std::string> ServedModels::reconfigure(const ServerConfig& config) {
 /// Labels the versions that have no labels yet. Labels of a version do not change: a version with another configuration
 /// is another object, and pipelines are recreated with the models that they call.
 void ServedModels::label(const Repository& models) {
-  const auto all = models.all();
-  const bool declared = !personal_.personal.empty() ||
-                        std::ranges::any_of(all, [](const auto& served) { return !served->personal().empty(); });
-  has_personal_ = declared;
-  if (!declared) return;
-  for (const auto& served : all) {
+  bool declared = !personal_.personal.empty();
+  for (const auto& served : models.all()) {
+    declared |= !served->personal().empty();
     if (served->value_labels() != nullptr) continue;
     served->set_value_labels(std::make_shared<const Labels>(labels_of(*served, personal_)));
   }
+  has_personal_ = declared;
 }
 
 void ServedModels::swap_in(std::shared_ptr<const Repository> repository) {

@@ -121,7 +121,7 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   call.record_id = hides != nullptr ? hides->id(call.request.id) : call.request.id;
   if (hides != nullptr) call.trace = hides->trace(call.trace);
   if (!is_replay) {
-    paths_.record(call, *target);
+    paths_.record(call, *target, hides != nullptr);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures, hides);
     if (request_audit_ != nullptr) audit_request(call, *target, request_audit_);
     watch(call, *target, options_);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "error/tool.h"
+#include "govern/audit/subject_keys.h"
 #include "tests/govern/audit/audit_testing.h"
 
 namespace frazil::govern::audit_testing {
@@ -49,6 +50,36 @@ TEST_F(AuditCommandTest, VerifiesWithExitCodes) {
   ended = run_tool({"audit", "verify", log, "--key", key});
   EXPECT_EQ(ended.exit, 1) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("the entry is not the one in the tree"));
+}
+
+TEST_F(AuditCommandTest, HoldsAndErasesASubject) {
+  const std::string log = folder / "log", keys = folder / "keys", secret = folder / "secret";
+  write_text(secret, log_key().pem());
+  const auto run = [&](std::vector<std::string> arguments, bool with_keys) {
+    arguments.insert(arguments.begin(), "audit");
+    arguments.insert(arguments.end(), {"--key", secret});
+    if (with_keys) arguments.insert(arguments.end(), {"--keys", keys});
+    return run_tool(arguments);
+  };
+  EXPECT_THAT(run({"erase", log, "alice"}, true).err, HasSubstr("expected the keys of subjects"));
+  const std::string id = SubjectKeys(keys).id_of("alice");
+  test::Ended ended = run({"hold", log, "case 7", "--subject", "alice"}, true);
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_EQ(ended.out, "event 304 holds entries for case 'case 7'\n");
+  ended = run({"erase", log, "alice"}, true);
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_THAT(ended.err, HasSubstr("the subject is held by event 304"));
+  EXPECT_EQ(run({"release", log, "case 7"}, false).out, "event 305 releases case 'case 7'\n");
+  ended = run({"erase", log, "alice"}, true);
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_EQ(ended.out, "event 306: subject '" + id + "' is erased, 0 blobs are removed\n");
+  EXPECT_EQ(run({"erase", log, "alice"}, true).exit, 2);
+  EXPECT_THAT(run({"hold", log, "c", "--subject", "alice"}, false).err,
+              HasSubstr("--subject and --keys need each other"));
+  EXPECT_THAT(run({"release", folder / "none", "c"}, false).err, HasSubstr("expected an audit log"));
+  ended = run_tool({"audit", "verify", log, "--key", folder / "key"});
+  EXPECT_EQ(ended.exit, 0) << ended.out;
+  EXPECT_THAT(ended.out, HasSubstr("was erased under event 306"));
 }
 
 TEST_F(AuditCommandTest, ShowsAndProvesEntries) {

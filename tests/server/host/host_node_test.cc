@@ -10,6 +10,7 @@
 
 #include "server/asked.h"
 #include "server/certificates.h"
+#include "server/numpy.h"
 #include "server/other_server.h"
 #include "server/pipeline/pipeline.h"
 #include "server/request/path_record.h"
@@ -360,15 +361,6 @@ TEST_F(HostSteps, RefuseCallsThatDoNotFit) {
 }
 
 // ---- functions in Python ----
-
-/// One that has NumPy; empty: none.
-std::string python() {
-  for (const char* interpreter : {"python3", "/usr/bin/python3"}) {
-    const std::string command = std::string(interpreter) + " -c 'import numpy' 2>/dev/null";
-    if (std::system(command.c_str()) == 0) return interpreter;
-  }
-  return "";
-}
 
 class PythonSteps : public HostSteps {
  protected:

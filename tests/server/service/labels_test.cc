@@ -20,7 +20,7 @@ constexpr const char* kMix =
     "graph g(%u: f32[N,2], %v: f32[N,2]) { %p = Add(%u, %v) %q = Add(%v, f32[] 1) return p = %p, q = %q }";
 constexpr const char* kChoose =
     "graph g(%u: f32[2], %v: f32[2]) { %m = ReduceMax(%u) {keepdims = 0} %c = Less(%m, f32[] 10)"
-    "%r = If(%c) then { %a = Neg(%v) yield %a } else { %b = Exp(%v) yield %b } return r = %r }";
+    "%r = If(%c) then_branch() { %a = Neg(%v) yield %a } else_branch() { %b = Exp(%v) yield %b } return r = %r }";
 
 class ValueLabels : public testing::Test {
  protected:
@@ -71,8 +71,8 @@ TEST_F(ValueLabels, FollowAModel) {
 TEST_F(ValueLabels, FollowAPipeline) {
   const std::string call = "  - {name: m, model: mix, inputs: {u: a, v: b}}\n";
   const auto route = [](const std::string& when) {
-    return "  - name: s\n    switch:\n      - {name: one, when: " + when +
-           ", model: double, inputs: {x: c}}\n      - {name: two, model: triple, inputs: {x: c}}\n";
+    return "  - name: s\n    switch:\n      - {name: one, when: \"" + when +
+           "\", model: double, inputs: {x: c}}\n      - {name: two, model: triple, inputs: {x: c}}\n";
   };
   const struct {
     std::string steps, outputs;
@@ -98,7 +98,7 @@ TEST_F(ValueLabels, FollowAPipeline) {
        "y: l.v, z: m.p",
        {},
        {"a", "z"},
-       {"l", "l.i"}},
+       {"i", "l"}},
   };
   for (const auto& c : cases) {
     pipeline("p", c.steps, c.outputs);

@@ -11,6 +11,7 @@
 #include "server/host/host_node.h"
 #include "server/http_test_client.h"
 #include "server/markers.h"
+#include "server/numpy.h"
 #include "server/other_server.h"
 #include "server/running.h"
 #include "server/server.h"
@@ -21,7 +22,7 @@ namespace {
 using server::HostCall;
 
 constexpr const char* kPick = "graph g(%x: f32[N,2], %i: i64[1]) { %y = Gather(%x, %i) {axis = 0} return y = %y }";
-constexpr const char* kWords = "graph g(%s: string[N]) { %y = Identity(%s) return y = %y }";
+constexpr const char* kTextModel = "graph g(%s: string[N]) { %y = Identity(%s) return y = %y }";
 
 /// Registers a function that throws a text with a value of its input.
 void register_leak() {
@@ -86,7 +87,7 @@ class Observed {
                                      {"triple", kTriple},
                                      {"fails", kFails},
                                      {"pick", kPick},
-                                     {"words", kWords},
+                                     {"words", kTextModel},
                                      {"talk", kTalk}}) {
       folder_.add(name, text);
     }
@@ -94,7 +95,7 @@ class Observed {
     folder_.write(
         "route.yaml",
         x + "  - name: out\n    switch:\n"
-            "      - {name: small, when: max(x) < 10 and param('tier', 0) < 5, model: double, inputs: {x: x}}\n"
+            "      - {name: small, when: \"param('tier', 0) < 5 and max(x) < 10\", model: double, inputs: {x: x}}\n"
             "      - {name: large, model: triple, inputs: {x: x}}\n"
             "  - name: arm\n    split:\n      by: param('user', 'nobody')\n      arms:\n"
             "        - {name: a, share: 0.5, model: double, inputs: {x: out.y}}\n"
@@ -104,15 +105,17 @@ class Observed {
                                      "outputs: {y: out.y}\n");
     const std::string code = "code: {function: personal_test_leak, inputs: {x: x}}";
     folder_.write("leak.yaml", x + "  - {name: out, " + code + "}\noutputs: {y: out.y}\n");
-    folder_.write("again.yaml", x + "  - name: out\n    fallback:\n      - {name: first, " + code +
-                                    "}\n"
+    folder_.write("again.yaml", x + "  - name: out\n    fallback:\n      - {name: first, steps: [{name: bad, " + code +
+                                    "}], results: {y: bad.y}}\n"
                                     "      - {name: second, model: double, inputs: {x: x}}\noutputs: {y: out.y}\n");
     folder_.write("http.yaml", x + "  - {name: out, http: {url: '" + other_.url() +
                                    "', inputs: {x: x}, outputs: {y: 'f32[N,2]'}}}\noutputs: {y: out.y}\n");
+    if (python().empty()) return;
     folder_.write("print.py",
                   "import sys\ndef run(x):\n  print('got', float(x[0, 0]))\n"
                   "  print('got', float(x[0, 1]), file=sys.stderr)\n  raise ValueError(float(x[0, 0]))\n");
-    folder_.write("python.yaml", x + "  - {name: out, code: {python: print.py, function: run, inputs: {x: x}, "
+    folder_.write("python.yaml", x + "  - {name: out, code: {python: print.py, interpreter: " + python() +
+                                     ", function: run, inputs: {x: x}, "
                                      "outputs: {y: 'f32[N,2]'}}}\noutputs: {y: out.y}\n");
   }
 
@@ -159,7 +162,8 @@ std::string text_of_float(float value) {
 /// Sends requests with markers. Error answers are among what is searched; other answers are for the client.
 class MarkedRequests {
  public:
-  MarkedRequests(Observed& to, Markers& markers) : to_(to), markers_(markers), http_(to.http()), grpc_(to.grpc()) {}
+  MarkedRequests(Observed& to, Markers& markers)
+      : to_(to), markers_(markers), http_(std::in_place, to.http()), grpc_(to.grpc()) {}
 
   /// Sends one request of each kind.
   void round() {
@@ -170,7 +174,9 @@ class MarkedRequests {
     over_grpc();
   }
 
-  void python() { infer("python", floats(), 500); }
+  void over_python() {
+    if (!python().empty()) infer("python", floats(), 500);
+  }
 
  private:
   std::string floats() {
@@ -178,8 +184,8 @@ class MarkedRequests {
            text_of_float(markers_.real()) + "]}";
   }
   void send(std::string_view path, const std::string& body, unsigned status, const std::string& headers = "") {
-    http_.post(path, body, headers);
-    const auto answer = http_.receive();
+    http_->post(path, body, headers);
+    const auto answer = http_->receive();
     EXPECT_EQ(answer.status, status) << path << ": " << answer.body;
     if (status != 200) to_.add("REST errors", answer.body);
   }
@@ -220,10 +226,10 @@ class MarkedRequests {
           R"("parameters":{"sequence_id":")" + markers_.text() + R"("},)");
     send("/" + markers_.text() + "?q=" + markers_.text(), "", 404);
     send("/v2/models/double/versions/" + std::to_string(markers_.whole()) + "/infer", "{}", 404);
-    http_.get("/v2/paths?" + markers_.text() + "=" + markers_.text());
-    to_.add("REST errors", http_.receive().body);
+    http_->get("/v2/paths?" + markers_.text() + "=" + markers_.text());
+    to_.add("REST errors", http_->receive().body);
     send("/v2/models/double/infer", "{}", 415, "Content-Encoding: " + markers_.text() + "\r\n");
-    http_ = HttpClient(to_.http());
+    http_.emplace(to_.http());
   }
 
   void faulty_runs() {
@@ -269,20 +275,18 @@ class MarkedRequests {
 
   Observed& to_;
   Markers& markers_;
-  HttpClient http_;
+  std::optional<HttpClient> http_;
   BasicGrpcClient<> grpc_;
 };
 
 /// Reads what operators see of a server.
-void look(Observed& to) {
+void observe_as_operator(Observed& to) {
   HttpClient client(to.http());
   const auto get = [&](const char* outlet, const std::string& path) {
     client.get(path);
     to.add(outlet, client.receive().body);
   };
-  std::uint64_t after = 0;
-  for (int page = 0; page < 20; ++page, after += 100)
-    get("paths", "/v2/paths?limit=100&after=" + std::to_string(after));
+  get("paths", "/v2/paths?limit=1000");
   get("statistics", "/v2/models/stats");
   get("index", "/v2/models/route/splits");
   for (int number = 1; number < 40; ++number) {
@@ -302,24 +306,22 @@ std::map<std::string, std::string> texts_of(bool governed, int rounds, Markers& 
   Observed to(governed);
   MarkedRequests requests(to, markers);
   for (int i = 0; i < rounds; ++i) requests.round();
-  requests.python();
-  look(to);
+  requests.over_python();
+  observe_as_operator(to);
   return to.end();
 }
 
-/// Returns the numbers of markers by outlet, without outlets that have none.
-std::map<std::string, std::size_t> found_by_outlet(const std::map<std::string, std::string>& texts,
+/// Returns the numbers of markers by outlet, without outlets that have none, and a place of one.
+std::map<std::string, std::string> found_by_outlet(const std::map<std::string, std::string>& texts,
                                                    const Markers& markers) {
-  std::map<std::string, std::size_t> found;
+  constexpr std::size_t kShown = 200;
+  std::map<std::string, std::string> found;
   for (const auto& [outlet, text] : texts) {
-    if (const auto markers_there = markers.found_in(text); !markers_there.empty()) {
-      found[outlet] = markers_there.size();
-      if (::getenv("FRAZIL_TEST_SHOW") != nullptr) {
-        const std::string& one = *markers_there.begin();
-        const std::size_t at = text.find(one);
-        std::printf("%s: %s\n", outlet.c_str(), text.substr(at < 300 ? 0 : at - 300, 600).c_str());
-      }
-    }
+    const auto there = markers.found_in(text);
+    if (there.empty()) continue;
+    const std::size_t at = std::min(text.find(*there.begin()), text.size());
+    const std::size_t from = at - std::min(at, kShown);
+    found[outlet] = std::to_string(there.size()) + " markers: ..." + text.substr(from, 2 * kShown);
   }
   return found;
 }
@@ -341,7 +343,7 @@ TEST(PersonalData, IsFoundWithoutLabels) {
   const auto found = found_by_outlet(texts_of(false, 1, markers), markers);
   for (const char* outlet :
        {"spans", "paths", "access", "exposures", "log", "replays", "REST errors", "gRPC errors", "stderr"}) {
-    EXPECT_TRUE(found.contains(outlet)) << outlet;
+    EXPECT_TRUE(found.contains(outlet) || (outlet == std::string_view("stderr") && python().empty())) << outlet;
   }
 }
 
