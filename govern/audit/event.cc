@@ -26,6 +26,9 @@ constexpr MemberRow kCommon[] = {
 constexpr MemberRow kBoot[] = {
     {"build", MemberType::text, kMustBeThere, "version of the server"},
     {"environment", MemberType::digest, kMayBeAbsent, "digest of build, instruction set, tuning table and settings"},
+    {"witnesses", MemberType::list, kMayBeAbsent,
+     "keys of the witnesses that are asked, in the form of C2SP signed-note"},
+    {"quorum", MemberType::text, kMayBeAbsent, "the witness or group of them that must cosign, or \"none\""},
 };
 constexpr MemberRow kShutdown[] = {{"reason", MemberType::text, kMayBeAbsent, "\"signal\", \"upgrade\""}};
 constexpr MemberRow kKey[] = {

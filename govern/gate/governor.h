@@ -74,6 +74,10 @@ class Governor : public std::enable_shared_from_this<Governor> {
   /// its text is the same.
   void check_replacement(const Policy& policy) const;
   std::shared_ptr<const Policy> policy() const;
+  /// Reads the envelope of edits again; see ChangeEvidence::reload().
+  void reload_evidence() {
+    if (options_.evidence != nullptr) options_.evidence->reload();
+  }
 
   /// Returns a policy for LoadOptions::policy of one load, which knows the served name and carries the signature of the
   /// files to hook `load`. Edits of the model keep it. The governor lives as long as the policy.

@@ -10,6 +10,7 @@
 #include "server/pipeline/splits.h"
 #include "server/request/infer_message.h"
 #include "server/request/json_tensor.h"
+#include "server/service/policy_reload.h"
 #include "server/service/shared_outputs.h"
 
 namespace frazil::server {
@@ -312,6 +313,11 @@ void Rest::reset(ActiveRequest asked, Done done) const {
 void Rest::load_config(ActiveRequest asked, Done done) const {
   (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
+}
+
+void Rest::load_policy(ActiveRequest asked, Done done) const {
+  (void)change_parameters_of(asked.message.body);
+  change(asked, std::move(done), [this_ = *this] { return policy_json(reload_policy(this_.service_.options())); });
 }
 
 // ---- places ----

@@ -75,6 +75,7 @@ std::span<const Rest::Route> Rest::routes() {
       {"POST", "/v2/repository/models/{model}/unload", kControlRule, &Rest::unload},
       {"POST", "/v2/repository/models/{model}/reset", kControlRule, &Rest::reset},
       {"POST", "/v2/repository/config/load", kControlRule, &Rest::load_config},
+      {"POST", "/v2/repository/policy/load", kControlRule, &Rest::load_policy},
       {"GET", "/v2/logging", kTenantRule, at_once::log_settings},
       {"POST", "/v2/logging", kControlRule, at_once::set_log_settings},
       {"GET", "/v2/trace/setting", kTenantRule, at_once::trace_setting},

@@ -4,6 +4,7 @@
 
 #include "server/config/config_yaml.h"
 #include "server/pipeline/pipeline.h"
+#include "server/service/policy_reload.h"
 #include "server/service/request_audit.h"
 
 namespace frazil::server {
@@ -172,6 +173,7 @@ Service::Reloaded Service::apply(ServerConfig next) {
 
 void Service::begin_reload_config() {
   change([this] {
+    try_reload_policy(options_);
     try {
       reload_config();
     } catch (...) {

@@ -67,7 +67,8 @@ class Service {
   /// Reloads the configuration file. Running requests finish with the settings they began with. Throws Refusal
   /// (bad_request) for a file that cannot be read or does not fit the models; nothing is changed then.
   Reloaded reload_config();
-  /// Reloads the configuration on the thread for changes and reports the result to `notify`. Never throws.
+  /// Reloads the policy and the configuration on the thread for changes and reports the results to `notify`. Never
+  /// throws.
   void begin_reload_config();
 
   using Place = Admission::Place;
