@@ -192,7 +192,10 @@ void add_sign(CLI::App& app, Action& action) {
       ->type_name("PEM")
       ->required();
   add_kind(*command, options->kind);
-  command->add_option("--serial", options->serial, "Documents: the edition, higher than all before")->type_name("N");
+  command
+      ->add_option("--serial", options->serial,
+                   "Documents: the edition, higher than all before; that of a policy if not given")
+      ->type_name("N");
   command->add_option("--days", options->days, "Documents: days of validity, set by the first signature")
       ->type_name("N")
       ->check(CLI::Range(1, 36500))
