@@ -84,7 +84,7 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   }
   call.target = target;
   if (call.path == nullptr) {
-    if (options_.audit != nullptr) audit_request(call, *target, options_.audit);
+    if (options_.audit != nullptr) audit_request(call, *target, options_.audit, options_.governor != nullptr);
     paths_.record(call, *target);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
   }
