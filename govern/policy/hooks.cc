@@ -62,10 +62,10 @@ struct Parts {
 
   const RecordType approvals = {
       "approvals",
-      {{"count", integer(), "valid approvals by distinct keys for this definition and parent"},
+      {{"count", integer(), "persons other than the author whose approvals hold for this definition and parent"},
        {"approvers", list_of(name, 64), "their names in the trust settings"},
        {"roles", list_of(name, 64), "their roles, each once"},
-       {"includes_author", boolean(), "whether the author is one of the approvers"}}};
+       {"includes_author", boolean(), "whether the author approved it too, which does not count"}}};
 
   const RecordType diff = {"diff",
                            {{"added_operators", list_of(name, 1024), "operators that the parent does not execute"},
@@ -241,8 +241,9 @@ hooks --markdown` prints this page from the table that the language uses (`gover
 
 A bound such as `string<=256` counts bytes, those of lists and maps count elements. An input beyond a bound is denied: the policy could not decide.
 The worst-case cost of a rule follows from the bounds; a rule over the hook's budget is refused when the policy is read. A unit is about 10 ns.
-`frazil serve --policy` and `Governor` (C++, govern/gate/governor.h) ask `file`, `load`, `edit`, `publish`, `roll_back`, `register`, `dispatch` and `run`. They do not fill
-`approvals`, `within_envelope`, `caller`, `explicit_version`, and the fields of `run` that are marked `per request`: a rule that reads one of these
+`frazil serve --policy` and `Governor` (C++, govern/gate/governor.h) ask `file`, `load`, `edit`, `publish`, `roll_back`, `register`, `dispatch` and `run`. `approvals` and
+`within_envelope` are filled with `--approvals` and `--envelope` (`ChangeEvidence`). They do not fill
+`caller`, `explicit_version`, and the fields of `run` that are marked `per request`: a rule that reads one of these
 cannot decide, and denies. The other hooks are asked by programs that fill an input themselves (`Governor::ask`).
 
 `has(FIELD)` returns whether an optional field is present; reading an absent field is an error, which denies. Decisions of rules that read no field
