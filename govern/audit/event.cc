@@ -80,6 +80,8 @@ constexpr MemberRow kRefuse[] = {
     {"reason", MemberType::text, kMayBeAbsent, "reason that the client received"},
     {"model", MemberType::text, kMayBeAbsent, "name of the model"},
     {"tenant", MemberType::text, kMayBeAbsent, "the tenant"},
+    {"definition", MemberType::digest, kMayBeAbsent, "digest of the refused definition"},
+    {"parent", MemberType::digest, kMayBeAbsent, "digest of the definition that it would have replaced"},
     {"approvals", MemberType::object, kMayBeAbsent, kApprovalsText},
     {"decision", MemberType::text, kMayBeAbsent, kDecisionText},
 };

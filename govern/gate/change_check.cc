@@ -6,6 +6,17 @@
 
 // The decisions of Governor on loads and changes of definitions.
 namespace frazil::govern {
+namespace {
+
+/// Returns what officers need of a refused load or change to approve it.
+Json about_refusal(const Json& facts, const ChangeProof& proof) {
+  Json about = {{"definition", facts.at("digest")}};
+  if (facts.contains("parent")) about["parent"] = facts.at("parent");
+  if (!proof.about.empty()) about["approvals"] = proof.about;
+  return about;
+}
+
+}  // namespace
 
 void Governor::record_change(const Policy& rules, const Verdict& verdict, const Action& action,
                              const ChangeProof& proof) {
@@ -47,8 +58,7 @@ std::optional<std::string> Governor::check_action(Action action) {
   const ChangeProof proof = add_proof(action, *rules);
   const auto input = Input::from_json(action.hook, action.facts, name_of(action.hook));
   const std::string model = action.facts.at("model");
-  Verdict verdict =
-      decide(*rules, input, model, proof.about.empty() ? Json::object() : Json{{"approvals", proof.about}});
+  Verdict verdict = decide(*rules, input, model, about_refusal(action.facts, proof));
   if (verdict.reason) return verdict.reason;
   verdict.decision = decisions_.keep(input);
   record_change(*rules, verdict, action, proof);

@@ -146,6 +146,7 @@ TEST_F(GovernedChanges, AReplacedDefinitionIsAPublicationThatNeedsItsApprovals) 
   const auto all = events({"publish", "refuse"});
   ASSERT_EQ(all.size(), 4u);
   EXPECT_THAT(all[2].dump(), HasSubstr("bob.approval: its parent is sha256:000"));
+  EXPECT_EQ(all[2]["parent"], before) << "what officers approve";
   EXPECT_EQ(all[3]["kind"], "publish");
   EXPECT_EQ(all[3]["parent"], before);
   EXPECT_EQ(all[3]["approvals"]["counted"].size(), 2u);

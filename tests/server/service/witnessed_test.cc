@@ -8,6 +8,7 @@
 
 #include "server/folder.h"
 #include "server/http_test_client.h"
+#include "server/running.h"
 
 namespace frazil::test {
 namespace {
@@ -109,6 +110,10 @@ class Witnessed : public testing::Test {
     client.post("/v2/models/double/infer", kOne);
     return client.receive().status;
   }
+  /// Waits until the command has written a text to stderr.
+  static void wait_for(const RunningCommand& server, const char* text) {
+    RunningServer::wait_until([&] { return server.err().find(text) != std::string::npos; });
+  }
   std::string shown(const char* kind) const { return run_tool({"audit", "show", at("log"), "--kind", kind}).out; }
 
   Folder models_, files_;
@@ -146,7 +151,7 @@ TEST_F(Witnessed, AWitnessThatIsAwayIsRecordedOrRefuses) {
   for (const char* word : {"--witness-mode", "refuse", "--witness-patience", "0.1"}) refusing.emplace_back(word);
   RunningCommand server(refusing);
   if (server.http_port() == 0) return;  // the patience ended while it started
-  while (ask(server) == 200u) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  RunningServer::wait_until([&] { return ask(server) != 200u; });
   EXPECT_EQ(ask(server), 503u);
 }
 
@@ -174,11 +179,11 @@ TEST_F(Witnessed, TwoOfficersSignThePolicyThatIsServed) {
     EXPECT_EQ(ask(server), 200u) << server.err();
     edition("2", "permit all on file, load reason \"x\";\n", {"alice"});
     server.signal(SIGHUP);
-    while (server.err().find("signatures of 1 of the 2") == std::string::npos) std::this_thread::yield();
+    wait_for(server, "signatures of 1 of the 2");
     EXPECT_EQ(ask(server), 200u) << "one signature is not enough";
     edition("2", "permit all on file, load reason \"x\";\n", {"alice", "bob"});
     server.signal(SIGHUP);
-    while (server.err().find("serial 2, is in force") == std::string::npos) std::this_thread::yield();
+    wait_for(server, "serial 2, is in force");
     EXPECT_EQ(ask(server), 400u);
     EXPECT_EQ(server.end(), 0);
   }
