@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxModelFile = std::uint64_t{1} << 31;  ///< bytes, as 
 constexpr govern::Moment kSecondsPerHour = 3600;
 
 struct ApproveOptions {
-  std::string model, parent, report, envelope, policy, environment, key, approver, role, output;
+  std::string model, name, parent, report, envelope, policy, environment, key, approver, role, output;
   std::vector<std::string> check, roles, emergency_roles;
   std::string persons, author;
   std::uint64_t hours = 24 * 30, threshold = 2, emergency_hours = 0;
@@ -29,8 +29,12 @@ struct ApproveOptions {
   api::LoadOptions load;
 };
 
-/// Returns the digests of a model's file and its external files, by name.
+bool is_digest(const std::string& text) { return text.starts_with("sha256:"); }
+
+/// Returns the digests of a model's file and its external files, by name; none for a definition that is given by its
+/// digest.
 std::map<std::string, std::string> file_digests(const std::string& path) {
+  if (is_digest(path)) return {};
   const auto [folder, name] = govern::place_of_file(path);
   const govern::Folder files(folder);
   const govern::HashedFile model = files.hash(name);
@@ -46,7 +50,7 @@ std::map<std::string, std::string> file_digests(const std::string& path) {
 
 /// Returns a digest that is given itself, or that of a model's definition.
 std::string definition_of(const std::string& text, const api::LoadOptions& load) {
-  return text.empty() || text.starts_with("sha256:") ? text : load_model(text, load).digest();
+  return text.empty() || is_digest(text) ? text : load_model(text, load).digest();
 }
 
 /// Returns the digest of a file's content in the form that `canonical` makes of it.
@@ -57,21 +61,42 @@ std::string content_digest(const std::string& path, const F& canonical_form) {
       govern::sha256(canonical_form(govern::read_file(path, kMaxGovernFile), "file '" + path + "'")));
 }
 
+/// Returns the report of a definition in the output of 'frazil report --json', or the report itself.
+govern::Json report_in(const govern::Json& json, const std::string& definition, const std::string& what) {
+  if (json.contains("digest")) return json;
+  for (const char* kind : {"models", "pipelines"}) {
+    for (const govern::Json& report : json.value(kind, govern::Json::array())) {
+      if (report.value("digest", "") == definition) return report;
+    }
+  }
+  fail(Code::bad_input, "{}: it has no report of {}", what, definition);
+}
+
+/// Returns the name under which the model is served: that which is given, or that of its file.
+std::string served_name_of(const ApproveOptions& options) {
+  if (!options.name.empty()) return options.name;
+  if (is_digest(options.model))
+    fail(Code::bad_input, "--name is required for a definition that is given by its digest");
+  return std::filesystem::path(options.model).stem().string();
+}
+
 govern::ApprovalSubject subject_of(const ApproveOptions& options) {
-  return {.model = std::filesystem::path(options.model).stem().string(),
-          .definition = definition_of(options.model, options.load),
-          .parent = definition_of(options.parent, options.load),
-          .files = file_digests(options.model),
-          .report = content_digest(options.report,
-                                   [](const std::string& text, const std::string& what) {
-                                     return govern::canonical(govern::parse_json(text, what));
-                                   }),
-          .envelope = content_digest(options.envelope,
-                                     [](const std::string& text, const std::string& what) {
-                                       return govern::text_of(govern::read_edit_envelope(text, what));
-                                     }),
-          .policy = content_digest(options.policy, [](const std::string& text, const std::string&) { return text; }),
-          .environment = options.environment};
+  const std::string definition = definition_of(options.model, options.load);
+  return {
+      .model = served_name_of(options),
+      .definition = definition,
+      .parent = definition_of(options.parent, options.load),
+      .files = file_digests(options.model),
+      .report = content_digest(options.report,
+                               [&](const std::string& text, const std::string& what) {
+                                 return govern::canonical(report_in(govern::parse_json(text, what), definition, what));
+                               }),
+      .envelope = content_digest(options.envelope,
+                                 [](const std::string& text, const std::string& what) {
+                                   return govern::text_of(govern::read_edit_envelope(text, what));
+                                 }),
+      .policy = content_digest(options.policy, [](const std::string& text, const std::string&) { return text; }),
+      .environment = options.environment};
 }
 
 void require_option(const std::string& value, const char* option) {
@@ -133,9 +158,12 @@ void add_subject(CLI::App& command, ApproveOptions& options) {
   command.add_option("--environment", options.environment, "Where it may run, such as production")
       ->type_name("NAME")
       ->required();
+  command.add_option("--name", options.name, "The name under which it is served; as the file if not given")
+      ->type_name("NAME");
   command.add_option("--parent", options.parent, "The definition that it replaces: a model, or sha256:...")
       ->type_name("MODEL");
-  command.add_option("--report", options.report, "The report over all paths, in JSON")->type_name("FILE");
+  command.add_option("--report", options.report, "The report over all paths: of 'frazil report --json'")
+      ->type_name("FILE");
   command.add_option("--envelope", options.envelope, "The envelope of edits, in JSON")->type_name("FILE");
   command.add_option("--policy", options.policy, "The policy")->type_name("FILE");
 }
@@ -170,7 +198,7 @@ void add_approve(CLI::App& app, Action& action) {
   auto options = std::make_shared<ApproveOptions>();
   options->load = api::with_environment(api::LoadOptions{});
   CLI::App* command = app.add_subcommand("approve", "Approve a model's definition, or check approvals");
-  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  command->add_option("MODEL", options->model, "An ONNX file, or the digest of a definition")->required();
   add_subject(*command, *options);
   command->add_option("--key", options->key, "The approver's private key in PEM form")->type_name("PEM");
   command->add_option("--approver", options->approver, "The approver's name")->type_name("NAME");

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <frazil/error.h>
 
+#include "govern/audit/event.h"
 #include "govern/base/file.h"
 #include "govern/base/json.h"
+#include "govern/gate/policy_diff.h"
 #include "govern/policy/cases.h"
 #include "govern/policy/compare.h"
 #include "govern/policy/policy.h"
@@ -23,7 +25,7 @@ using govern::Policy;
 constexpr std::uint64_t kMostInput = 64 << 20, kMostDecisions = 1 << 30;
 
 struct PolicyOptions {
-  std::string file, other, hook, input, decisions, log;
+  std::string file, other, hook, input, decisions, log, from, to;
   bool json = false, markdown = false;
 };
 
@@ -156,17 +158,57 @@ std::vector<govern::Asked> questions_of_file(const std::string& path) {
   return questions;
 }
 
-/// Returns what the policy was asked according to an audit log.
-std::vector<govern::Asked> questions_of_log(const std::string& folder) {
-  fail(Code::unsupported,
-       "--log '{}': this build cannot read the decisions of an audit log; write them as JSON lines and use --decisions",
-       folder);
+/// Returns a time of an option, in milliseconds since 1970: a date, or a time with milliseconds.
+std::optional<std::int64_t> time_of_option(const std::string& text, const char* name) {
+  if (text.empty()) return std::nullopt;
+  const auto time = govern::parse_time(text.size() == 10 ? text + "T00:00:00.000Z" : text);
+  if (!time) fail(Code::bad_input, "{} {}: expected a date or a time like 2026-01-31T23:59:59.000Z", name, text);
+  return time;
+}
+
+void print_group(const govern::PolicyDiff::Group& group) {
+  print_line(fmt::format("{} on {}: {} -> {}; {} inputs, {} events, {} requests; entries {}", name_of(group.change),
+                         govern::name_of(group.hook), group.before, group.after, group.inputs, group.events,
+                         group.requests, fmt::join(group.entries, ", ")));
+}
+
+govern::Json json_of_group(const govern::PolicyDiff::Group& group) {
+  return {{"change", name_of(group.change)}, {"hook", govern::name_of(group.hook)},
+          {"before", group.before},          {"after", group.after},
+          {"inputs", group.inputs},          {"events", group.events},
+          {"requests", group.requests},      {"entries", group.entries}};
+}
+
+int diff_on_log(const PolicyOptions& options, const Policy& before, const Policy& after) {
+  const govern::PolicyDiff diff = govern::diff_on_log(
+      before, after,
+      {.log = options.log, .from = time_of_option(options.from, "--from"), .to = time_of_option(options.to, "--to")});
+  govern::Json groups = govern::Json::array();
+  for (const auto& group : diff.groups) {
+    groups.push_back(json_of_group(group));
+    if (!options.json) print_group(group);
+  }
+  if (options.json) {
+    print_governed({{"inputs", diff.inputs},
+                    {"events", diff.events},
+                    {"requests", diff.requests},
+                    {"without_input", diff.without_input},
+                    {"unreadable", diff.unreadable},
+                    {"changes", groups}});
+  } else {
+    print_line(
+        fmt::format("{} inputs of {} events and {} requests were decided again; {} without a kept input, {} inputs "
+                    "do not fit this build",
+                    diff.inputs, diff.events, diff.requests, diff.without_input, diff.unreadable));
+  }
+  return diff.differs() ? kFailed : kDone;
 }
 
 int diff_policies(const PolicyOptions& options) {
   const auto before = Policy::read_file(options.file), after = Policy::read_file(options.other);
-  const std::vector<govern::Asked> questions =
-      options.log.empty() ? questions_of_file(options.decisions) : questions_of_log(options.log);
+  if (!options.log.empty()) return diff_on_log(options, *before, *after);
+  if (!options.from.empty() || !options.to.empty()) fail(Code::bad_input, "--from and --to need --log");
+  const std::vector<govern::Asked> questions = questions_of_file(options.decisions);
   govern::Json list = govern::Json::array();
   std::uint64_t asked = 0, changed = 0;
   for (const govern::Asked& question : questions) asked += question.count;
@@ -257,7 +299,17 @@ void add_diff(CLI::App& policy, const std::shared_ptr<PolicyOptions>& options, A
       ->group(group::kInputs);
   source->add_option("--log", options->log, "The folder of an audit log")->type_name("DIR")->group(group::kInputs);
   source->require_option(1);
-  command->footer("Exit code 1: a decision changes.");
+  command->add_option("--from", options->from, "Only events of the log from this date or time on (UTC)")
+      ->type_name("TIME")
+      ->group(group::kInputs);
+  command->add_option("--to", options->to, "Only events of the log before this date or time (UTC)")
+      ->type_name("TIME")
+      ->group(group::kInputs);
+  command->footer(
+      "With --log each input that the log has kept is decided again under both policies. A decision is undetermined if "
+      "a "
+      "rule reads a field that differs between requests, which the log does not keep. Exit code 1: a decision "
+      "changes.");
 }
 
 }  // namespace

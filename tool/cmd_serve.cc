@@ -9,9 +9,6 @@
 #include <unistd.h>
 
 #include "base/os/io.h"
-#include "govern/audit/audit_log.h"
-#include "govern/base/file.h"
-#include "govern/gate/governor.h"
 #include "server/config/config_yaml.h"
 #include "server/core/access_log.h"
 #include "server/core/log.h"
@@ -20,9 +17,9 @@
 #include "tool/bits_environment.h"
 #include "tool/commands.h"
 #include "tool/common.h"
-#include "tool/govern_files.h"
 #include "tool/option_table.h"
 #include "tool/report.h"
+#include "tool/serve_governance.h"
 
 namespace frazil::tool {
 namespace {
@@ -32,7 +29,7 @@ struct ServeOptions {
   server::ServerOptions server;
   std::string config;
   bool has_poll_interval = false;
-  std::string policy, trust, audit, audit_key, audit_origin = "localhost/frazil";
+  GovernanceOptions governance;
   std::string log_level = "info", access_log, exposure_log, exposure_key;
   server::AccessFormat access_format = server::AccessFormat::text;
   std::uint64_t memory_limit = api::resources().memory_bytes / 8 * 5;  // about half of the machine's memory
@@ -108,37 +105,6 @@ std::shared_ptr<server::ExposureLog> exposure_log_of(const ServeOptions& options
       server::ExposureLog::Options{.file = options.exposure_log, .key = std::move(key)});
 }
 
-std::vector<govern::Person> trusted_by(const ServeOptions& options) {
-  if (options.trust.empty()) return {};
-  return govern::read_persons(govern::read_file(options.trust, kMaxKeyFile), "file '" + options.trust + "'");
-}
-
-/// Opens the audit log, or returns null. Throws api::Error for files that cannot be used.
-std::shared_ptr<govern::AuditLog> audit_log_of(const ServeOptions& options) {
-  if (options.audit.empty()) return nullptr;
-  const std::string pem = govern::read_file(options.audit_key, kMaxKeyFile);
-  auto audit = std::make_shared<govern::AuditLog>(
-      govern::AuditOptions{.folder = options.audit,
-                           .origin = options.audit_origin,
-                           .key = govern::SigningKey::from_pem(pem, "file '" + options.audit_key + "'")});
-  const server::Environment environment = bits_environment();
-  audit->append_durable({{"kind", "boot"},
-                         {"build", FRAZIL_VERSION},
-                         {"environment", environment.digest()},
-                         {"blobs", {audit->put_blob(environment.text())}}});
-  return audit;
-}
-
-/// Reads the policy, or returns null. Throws api::Error for files that cannot be used.
-std::shared_ptr<govern::Governor> governor_of(const ServeOptions& options, const server::ServiceOptions& service) {
-  if (options.policy.empty()) return nullptr;
-  return std::make_shared<govern::Governor>(govern::GovernorOptions{
-      .policy = govern::Policy::read_file(options.policy),
-      .trusted = trusted_by(options),
-      .audit = service.audit,
-      .warn = [notify = service.notify](std::string_view text) { server::warn(notify, "policy", std::string(text)); }});
-}
-
 /// Charges the budgets what was spent today before this start, by the audit log. Throws api::Error for a damaged log.
 void restore_budgets(server::Service& service, const ServeOptions& options) {
   const auto now = std::chrono::system_clock::now();
@@ -154,34 +120,10 @@ void restore_budgets(server::Service& service, const ServeOptions& options) {
   }
   service.options().audit->publish_checkpoint();
   const std::int64_t now_ms = std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch().count();
-  for (const auto& [tenant, cost] : server::spent_today(options.audit, now_ms)) {
+  for (const auto& [tenant, cost] : server::spent_today(options.governance.audit, now_ms)) {
     service.costs().budgets().of(tenant)->restore(cost, now);
   }
 }
-
-/// Closes an audit log in order, also if the server could not start.
-class AuditEnd {
- public:
-  explicit AuditEnd(std::shared_ptr<govern::AuditLog> audit) : audit_(std::move(audit)) {}
-  ~AuditEnd() {
-    try {
-      close("failed");
-    } catch (const api::Error& error) {
-      print_error("the audit log was not closed in order: " + one_line(error.what()) + "\n");
-    }
-  }
-  AuditEnd(const AuditEnd&) = delete;
-  AuditEnd& operator=(const AuditEnd&) = delete;
-  void close(const char* reason) {
-    const auto audit = std::exchange(audit_, nullptr);
-    if (audit == nullptr) return;
-    audit->append_durable({{"kind", "shutdown"}, {"reason", reason}});
-    audit->close();
-  }
-
- private:
-  std::shared_ptr<govern::AuditLog> audit_;
-};
 
 /// Keeps values of requests out of core dumps, and other processes of the user out of this one's memory.
 void forbid_core_dumps() {
@@ -223,10 +165,10 @@ int serve(const ServeOptions& options) {
   const server::NoticeSink notify = of_service.notify;
   allow_files(options.server.max_connections, notify);
   of_service.code_generator = code_generator_of(of_service);
-  of_service.audit = audit_log_of(options);
+  of_service.audit = audit_log_of(options.governance);
   of_service.environment = bits_environment();
   AuditEnd audit_end(of_service.audit);
-  of_service.governor = governor_of(options, of_service);
+  govern_service(options.governance, of_service);
   const std::shared_ptr<govern::Governor> governor = of_service.governor;
   if (governor != nullptr) api::install_policy(std::make_shared<govern::RegistrationPolicy>(governor));
   const std::unique_ptr<server::Service> service = service_of(std::move(of_service));
@@ -335,32 +277,6 @@ void add_logs(CLI::App& command, ServeOptions& to) {
       ->needs(exposures);
 }
 
-void add_governance(CLI::App& command, ServeOptions& to) {
-  command.option_defaults()->group("Governance");
-  command
-      .add_option("--policy", to.policy,
-                  "A policy that decides which files, models, edits and runs are permitted; without it all are")
-      ->type_name("FILE");
-  command
-      .add_option("--trust", to.trust,
-                  "A JSON file of the persons whose signatures of models are valid: {\"persons\": [{\"name\", "
-                  "\"roles\", \"key\"}]}")
-      ->type_name("FILE");
-  const auto audit =
-      command.add_option("--audit", to.audit, "The folder of the audit log; it is made if it does not exist")
-          ->type_name("DIR");
-  const auto key = command
-                       .add_option("--audit-key", to.audit_key,
-                                   "A PEM file: the Ed25519 key that signs the audit log, from 'frazil keygen'")
-                       ->type_name("FILE");
-  audit->needs(key);
-  key->needs(audit);
-  command.add_option("--audit-origin", to.audit_origin, "The name of the audit log in its checkpoints")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->needs(audit);
-}
-
 void add_model_control(CLI::App& command, server::ServiceOptions& to, bool& has_poll_interval) {
   using server::ModelControl;
   const std::map<std::string, ModelControl> kModes{
@@ -441,7 +357,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  add_governance(*command, *options);
+  add_governance(*command, options->governance);
   add_limits(*command, options->server);
   add_logs(*command, *options);
   add_model_control(*command, service, options->has_poll_interval);
@@ -476,7 +392,7 @@ void add_serve(CLI::App& app, Action& action) {
       "Speaks the Open Inference Protocol v2 over REST and gRPC; docs/reference/protocol.md lists the paths. GET "
       "/v2/health/ready "
       "answers 200 once requests are served. SIGTERM answers the requests that have arrived and ends with 0; a second "
-      "SIGTERM ends the server immediately. SIGHUP reads --config and certificates again.\n\n"
+      "SIGTERM ends the server immediately. SIGHUP reads --policy, --envelope, --config and certificates again.\n\n"
       "Examples:\n"
       "  frazil serve models --http-port 8000\n"
       "  curl -s localhost:8000/v2/models/mnist");

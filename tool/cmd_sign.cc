@@ -5,6 +5,7 @@
 
 #include "govern/base/encoding.h"
 #include "govern/base/file.h"
+#include "govern/policy/policy.h"
 #include "govern/sign/approval.h"
 #include "govern/sign/bundle.h"
 #include "govern/sign/document.h"
@@ -29,6 +30,14 @@ struct SignOptions {
   std::uint64_t serial = 0;
   std::uint64_t days = 90;
 };
+
+/// Checks that a policy can be read and that the signed serial is its own. Without a serial, sets it.
+void check_policy_to_sign(const std::string& text, SignOptions& options) {
+  const std::uint64_t serial = govern::Policy::read(text, options.path)->serial();
+  if (options.serial == 0) options.serial = serial;
+  if (options.serial == serial) return;
+  fail(Code::bad_input, "--serial {}: the policy '{}' has serial {}", options.serial, options.path, serial);
+}
 
 /// Reads a document's content. Persons are checked; an envelope is checked and written canonically.
 std::string content_of(const std::string& path, const std::string& kind) {
@@ -57,7 +66,7 @@ govern::Envelope document_to_sign(const SignOptions& options, const std::string&
   return there;
 }
 
-int sign(const SignOptions& options) {
+int sign(SignOptions options) {
   const SigningKey key =
       SigningKey::from_pem(govern::read_file(options.key, kMaxKeyFile), "file '" + options.key + "'");
   if (options.kind == kModelKind) {
@@ -67,6 +76,9 @@ int sign(const SignOptions& options) {
     return kDone;
   }
   const std::string to = options.bundle.empty() ? options.path + kDocumentEnding : options.bundle;
+  if (options.kind == govern::kPolicyKind) {
+    check_policy_to_sign(govern::read_file(options.path, kMaxGovernFile), options);
+  }
   if (options.serial == 0) fail(Code::bad_input, "--serial: a {} needs a number of at least 1", options.kind);
   govern::Envelope envelope = document_to_sign(options, to);
   govern::add_signature(envelope, key);
@@ -180,7 +192,10 @@ void add_sign(CLI::App& app, Action& action) {
       ->type_name("PEM")
       ->required();
   add_kind(*command, options->kind);
-  command->add_option("--serial", options->serial, "Documents: the edition, higher than all before")->type_name("N");
+  command
+      ->add_option("--serial", options->serial,
+                   "Documents: the edition, higher than all before; that of a policy if not given")
+      ->type_name("N");
   command->add_option("--days", options->days, "Documents: days of validity, set by the first signature")
       ->type_name("N")
       ->check(CLI::Range(1, 36500))

@@ -32,8 +32,10 @@ void Cosigner::ask_one(const WitnessPolicy::Witness& witness, const SignedCheckp
     const auto seen = parse_decimal(std::string_view(answer.body).substr(0, answer.body.find('\n')));
     if (!seen) fail(Code::bad_input, "answered 409 without a size");
     if (*seen > size || (*seen == size && *seen == old)) {
-      result.conflict = fmt::format("witness '{}' has cosigned another tree of size {}; this log has {} entries",
-                                    witness.name, *seen, size);
+      result.conflict = fmt::format(
+          "witness '{}' has cosigned another tree of size {}; this log has {} entries: the folder is an "
+          "older copy of the log, or another log; restore the newest copy",
+          witness.name, *seen, size);
       return;
     }
     old = *seen;

@@ -26,6 +26,9 @@ constexpr MemberRow kCommon[] = {
 constexpr MemberRow kBoot[] = {
     {"build", MemberType::text, kMustBeThere, "version of the server"},
     {"environment", MemberType::digest, kMayBeAbsent, "digest of build, instruction set, tuning table and settings"},
+    {"witnesses", MemberType::list, kMayBeAbsent,
+     "keys of the witnesses that are asked, in the form of C2SP signed-note"},
+    {"quorum", MemberType::text, kMayBeAbsent, "the witness or group of them that must cosign, or \"none\""},
 };
 constexpr MemberRow kShutdown[] = {{"reason", MemberType::text, kMayBeAbsent, "\"signal\", \"upgrade\""}};
 constexpr MemberRow kKey[] = {
@@ -83,6 +86,8 @@ constexpr MemberRow kRefuse[] = {
     {"reason", MemberType::text, kMayBeAbsent, "reason that the client received"},
     {"model", MemberType::text, kMayBeAbsent, "name of the model"},
     {"tenant", MemberType::text, kMayBeAbsent, "the tenant"},
+    {"definition", MemberType::digest, kMayBeAbsent, "digest of the refused definition"},
+    {"parent", MemberType::digest, kMayBeAbsent, "digest of the definition that it would have replaced"},
     {"approvals", MemberType::object, kMayBeAbsent, kApprovalsText},
     {"decision", MemberType::text, kMayBeAbsent, kDecisionText},
 };

@@ -1,5 +1,9 @@
 #include "govern/gate/decision_log.h"
 
+#include <array>
+#include <shared_mutex>
+#include <unordered_map>
+
 #include "govern/base/digest.h"
 #include "govern/base/error.h"
 
@@ -105,6 +109,45 @@ void refer_to_decision(Json& event, std::string_view digest) {
   Json& blobs = event["blobs"];
   if (blobs.is_null()) blobs = Json::array();
   blobs.push_back(digest);
+}
+
+namespace {
+
+/// The digests of the inputs of hook `run`, by their texts.
+class RunDigests {
+ public:
+  std::string of(const std::array<std::string_view, 4>& fields) {
+    const std::string key = fmt::format("{}", fmt::join(fields, std::string_view("\0", 1)));
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto known = digests_.find(key); known != digests_.end()) return known->second;
+    }
+    static constexpr std::array<const char*, 4> kFields = {"tenant", "model", "version", "digest"};
+    Input input(Hook::run);
+    for (std::size_t i = 0; i < fields.size(); ++i) input.set(field_of(Hook::run, kFields[i]), fields[i]);
+    std::string digest = decision_digest(input);
+    const std::unique_lock lock(mutex_);
+    if (digests_.size() >= kMostStored) digests_.clear();
+    digests_.emplace(key, digest);
+    return digest;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<std::string, std::string> digests_;  ///< guarded by mutex_
+};
+
+std::string_view text_in_event(const Json& event, const char* name) {
+  const auto found = event.find(name);
+  return found == event.end() ? std::string_view() : std::string_view(found->get_ref<const std::string&>());
+}
+
+}  // namespace
+
+void refer_to_run(Json& event) {
+  static RunDigests digests;
+  event["decision"] = digests.of({text_in_event(event, "tenant"), text_in_event(event, "model"),
+                                  text_in_event(event, "version"), text_in_event(event, "definition")});
 }
 
 }  // namespace frazil::govern

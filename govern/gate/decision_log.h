@@ -45,4 +45,8 @@ class DecisionLog {
 /// Sets the members `decision` and `blobs` of an event that a decision belongs to. An empty digest changes nothing.
 void refer_to_decision(Json& event, std::string_view digest);
 
+/// Sets the member `decision` of an event `request` from its members `model`, `version`, `definition` and `tenant`: the
+/// digest of the input of hook `run`, which the event `decide` or `refuse` of the decision has. Thread-safe.
+void refer_to_run(Json& event);
+
 }  // namespace frazil::govern

@@ -9,8 +9,6 @@
 namespace frazil::govern {
 namespace {
 
-constexpr std::size_t kMostBounds = 65'536;
-
 /// Returns a number that no governor of the process has used, so that kept permits of one never hold for another.
 std::uint32_t next_edition() {
   static std::atomic<std::uint32_t> last = 0;
@@ -36,19 +34,6 @@ std::string rejection_text(const Decision& decision) {
 /// refusals are written soon after.
 bool is_durable(Hook hook) { return hook != Hook::run && hook != Hook::dispatch && hook != Hook::external; }
 
-void record(const std::shared_ptr<AuditLog>& audit, Json event) {
-  if (audit != nullptr) audit->append_durable(std::move(event));
-}
-
-void record_soon(const std::shared_ptr<AuditLog>& audit, Json event) {
-  if (audit != nullptr) (void)audit->append(std::move(event));
-}
-
-std::optional<std::int64_t> integer_in(const Json& facts, const char* name) {
-  const auto found = facts.find(name);
-  return found == facts.end() ? std::nullopt : std::optional(found->get<std::int64_t>());
-}
-
 Json config_event(const ConfigQuestion& question, bool reversed) {
   Json change = Json::object();
   for (const ConfigQuestion::Setting& setting : question.changes) {
@@ -68,9 +53,18 @@ Governor::Governor(GovernorOptions options)
     : options_(std::move(options)), decisions_(options_.audit), rules_(options_.policy) {
   if (rules_ == nullptr) fail(Code::bad_input, "there is no policy");
   if (const auto reason = expiry_of(*rules_)) fail(Code::bad_input, "{}", *reason);
-  record(options_.audit, policy_event(*rules_, options_.policy_event));
+  record(policy_event(*rules_, options_.policy_event));
   until_ = rules_->until().value_or(kNoExpiry);
   edition_ = next_edition();
+}
+
+void Governor::record(Json event, bool durable) {
+  if (options_.audit == nullptr) return;
+  if (durable) {
+    options_.audit->append_durable(std::move(event));
+  } else {
+    (void)options_.audit->append(std::move(event));
+  }
 }
 
 std::optional<std::string> Governor::expiry_of(const Policy& rules) const {
@@ -94,7 +88,7 @@ void Governor::replace(std::shared_ptr<const Policy> policy, Json event) {
   if (policy == nullptr) fail(Code::bad_input, "there is no policy");
   const std::unique_lock changing(changing_);
   check_replacement(*policy);
-  record(options_.audit, policy_event(*policy, std::move(event)));
+  record(policy_event(*policy, std::move(event)));
   const std::unique_lock lock(mutex_);
   rules_ = std::move(policy);
   until_ = rules_->until().value_or(kNoExpiry);
@@ -130,9 +124,9 @@ Governor::Verdict Governor::decide(const Policy& rules, const Input& input, cons
   Json event = {{"kind", "refuse"},         {"hook", name_of(hook)},     {"rule", verdict.rule},
                 {"policy", rules.digest()}, {"reason", *verdict.reason}, {"model", about.model}};
   if (!about.tenant.empty()) event["tenant"] = about.tenant;
-  if (!about.approvals.empty()) event["approvals"] = about.approvals;
+  event.update(about.more);
   refer_to_decision(event, decisions_.keep(input));
-  (is_durable(hook) ? record : record_soon)(options_.audit, std::move(event));
+  record(std::move(event), is_durable(hook));
   return verdict;
 }
 
@@ -192,7 +186,7 @@ Governor::Rejection Governor::check_admin(const AdminQuestion& question, bool is
   Json event = {{"kind", "admin"}, {"action", question.action}, {"actor", question.user}};
   if (question.tenant) event["tenant"] = *question.tenant;
   if (question.model) event["model"] = *question.model;
-  (is_change ? record : record_soon)(options_.audit, std::move(event));
+  record(std::move(event), is_change);
   return std::nullopt;
 }
 
@@ -201,16 +195,16 @@ Governor::Rejection Governor::check_config(const ConfigQuestion& question) {
   auto verdict = decide(*policy(), input, {.model = "", .tenant = question.user});
   if (verdict.reason) return std::move(verdict.reason);
   for (const ConfigQuestion::Tenant& tenant : question.tenants) {
-    record_soon(options_.audit, {{"kind", "tenant"}, {"tenant", tenant.name}, {"action", tenant.action}});
+    record({{"kind", "tenant"}, {"tenant", tenant.name}, {"action", tenant.action}}, false);
   }
-  record(options_.audit, config_event(question, false));
+  record(config_event(question, false));
   return std::nullopt;
 }
 
 void Governor::not_applied(const ConfigQuestion& question) {
   Json event = config_event(question, true);
   event["text"] = "the change before was not applied";
-  record(options_.audit, std::move(event));
+  record(std::move(event));
 }
 
 Governor::Rejection Governor::check_register(const RegisterQuestion& question) {
@@ -221,8 +215,8 @@ Governor::Rejection Governor::check_register(const RegisterQuestion& question) {
   if (verdict.reason) return std::move(verdict.reason);
   if (serving) {
     constexpr const char* kClosed = "registrations are closed once requests are served";
-    record(options_.audit, {{"kind", "refuse"},
-                            {"hook", name_of(Hook::register_code)},
+    record({{"kind", "refuse"},
+            {"hook", name_of(Hook::register_code)},
                             {"rule", "default"},
                             {"policy", rules->digest()},
                             {"reason", kClosed}});
@@ -230,95 +224,8 @@ Governor::Rejection Governor::check_register(const RegisterQuestion& question) {
   }
   Json event = {{"kind", "register"}, {"operator", question.name}};
   if (question.digest) event["digest"] = *question.digest;
-  record(options_.audit, std::move(event));
+  record(std::move(event));
   return std::nullopt;
-}
-
-void Governor::record_change(const Policy& rules, const Verdict& verdict, const Action& action,
-                             const ChangeProof& proof) {
-  const auto append = [&](Json event) {
-    action.pending == nullptr ? record(options_.audit, std::move(event)) : action.pending->add(std::move(event));
-  };
-  for (const Json& event : proof.events) append(event);
-  const Json& facts = action.facts;
-  Json event = {
-      {"kind", name_of(action.hook)}, {"model", facts.at("model")}, {"definition", facts.at("digest")},
-      {"policy", rules.digest()},     {"rule", verdict.rule},       {"report", facts.at("report").at("digest")}};
-  if (!facts.at("version").get_ref<const std::string&>().empty()) event["version"] = facts.at("version");
-  if (const std::string author = facts.value("author", ""); !author.empty()) event["actor"] = author;
-  if (facts.contains("parent")) event["parent"] = facts.at("parent");
-  if (!proof.about.empty()) event["approvals"] = proof.about;
-  if (options_.audit != nullptr) event["blobs"] = Json::array({options_.audit->put_blob(canonical(action.report))});
-  refer_to_decision(event, verdict.decision);
-  append(std::move(event));
-  accepted_.add(action.report, facts.at("model"), facts.at("version"));
-  const Json& report = facts.at("report");
-  const std::unique_lock lock(mutex_);
-  if (bounds_.size() >= kMostBounds) bounds_.clear();
-  bounds_[facts.at("digest")] = {integer_in(report, "worst_cost_ns"), integer_in(report, "worst_memory")};
-}
-
-/// Without evidence nothing is known of signatures, so that rules that read it deny.
-ChangeProof Governor::add_proof(Action& action, const Policy& rules) const {
-  if (action.hook == Hook::load || options_.evidence == nullptr) return {};
-  Json& facts = action.facts;
-  ChangeProof proof = options_.evidence->of({.model = facts.at("model"),
-                                             .definition = facts.at("digest"),
-                                             .parent = facts.at("parent"),
-                                             .files = action.files,
-                                             .policy = rules.digest(),
-                                             .author = facts.at("author")},
-                                            action.report);
-  facts["approvals"] = proof.approvals;
-  facts["within_envelope"] = proof.within_envelope;
-  return proof;
-}
-
-Governor::Rejection Governor::check_action(Action action) {
-  const std::shared_lock changing(changing_);
-  const auto rules = policy();
-  const ChangeProof proof = add_proof(action, *rules);
-  const auto input = Input::from_json(action.hook, action.facts, name_of(action.hook));
-  const std::string model = action.facts.at("model");
-  Verdict verdict = decide(*rules, input, {.model = model, .approvals = proof.about});
-  if (verdict.reason) return std::move(verdict.reason);
-  verdict.decision = decisions_.keep(input);
-  record_change(*rules, verdict, action, proof);
-  return std::nullopt;
-}
-
-Governor::Rejection Governor::check_pipeline(const Json& report, const ServedName& name, const Json* before,
-                                                    PendingEvents* pending) {
-  Json facts = load_facts(report, name, {});
-  if (before == nullptr) {
-    return check_action({Hook::load, report, std::move(facts), {}, pending});
-  }
-  if (auto reason = ask(Input::from_json(Hook::load, facts, "load"), name.model)) return reason;
-  return check_action({Hook::publish, report, change_facts(report, *before, name), {}, pending});
-}
-
-Governor::Rejection Governor::check_change(const api::Change& change, ServedName name) {
-  constexpr Hook kHooksOfKinds[] = {Hook::edit, Hook::publish, Hook::roll_back};
-  if (change.version != 0) name.version = std::to_string(change.version);
-  const Json report = report_of(change.to, report_options());
-  Json facts = change_facts(change, report, report_of(change.from, report_options()), name);
-  return check_action({kHooksOfKinds[static_cast<std::size_t>(change.kind)], report, std::move(facts)});
-}
-
-void PendingEvents::add(Json event) {
-  const std::scoped_lock lock(mutex_);
-  events_.push_back(std::move(event));
-}
-
-void Governor::record_pending(PendingEvents& pending) {
-  const std::shared_lock changing(changing_);
-  const std::scoped_lock lock(pending.mutex_);
-  const std::string digest = policy()->digest();
-  for (const Json& event : pending.events_) {
-    if (event.value("policy", digest) == digest) continue;
-    fail(Code::bad_input, "the policy was replaced while the models were loaded: load them again");
-  }
-  for (Json& event : std::exchange(pending.events_, {})) record(options_.audit, std::move(event));
 }
 
 }  // namespace frazil::govern

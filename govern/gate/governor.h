@@ -107,6 +107,10 @@ class Governor : public std::enable_shared_from_this<Governor> {
   /// its text is the same.
   void check_replacement(const Policy& policy) const;
   std::shared_ptr<const Policy> policy() const;
+  /// Reads the envelope of edits again; see ChangeEvidence::reload().
+  void reload_evidence() {
+    if (options_.evidence != nullptr) options_.evidence->reload();
+  }
   /// Returns the number of the present edition of the policy, unique in the process; 0 if the policy has expired. Takes
   /// no lock.
   std::uint32_t in_force() const noexcept {
@@ -178,7 +182,7 @@ class Governor : public std::enable_shared_from_this<Governor> {
   /// What a refusal is about, for its event.
   struct About {
     std::string_view model, tenant = {};
-    Json approvals = {};  ///< those that were presented; null: none
+    Json more = Json::object();  ///< further members
   };
   struct InForce {
     std::shared_ptr<const Policy> rules;
@@ -206,6 +210,8 @@ class Governor : public std::enable_shared_from_this<Governor> {
   Rejection check_change(const api::Change& change, ServedName name);
   /// Decides, and records a refusal.
   Verdict decide(const Policy& rules, const Input& input, const About& about);
+  /// Appends an event. `durable`: it survives a crash when this returns.
+  void record(Json event, bool durable = true);
   /// Records a permitted load or change, with its report as a blob.
   void record_change(const Policy& rules, const Verdict& verdict, const Action& action, const ChangeProof& proof);
 

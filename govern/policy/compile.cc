@@ -73,6 +73,7 @@ void merge(Compiled& to, const Compiled& operand) {
   to.cost += operand.cost;
   to.reads |= operand.reads;
   to.reads_request |= operand.reads_request;
+  to.tests_request |= operand.tests_request;
   to.variables |= operand.variables;
 }
 
@@ -397,7 +398,9 @@ Compiled Compiler::has(const Expr& expr) {
     const auto field = target_.layout.record().find(of.text);
     if (!field) refuse(of.at, "has() needs a field, and there is no field '{}'", of.text);
     const Compiled read = slot(*field, of.at);
-    return add({Op::has_slot, ValueKind::absent, *field, Layout::kNone, 0, expr.at}, type, 0, {read});
+    Compiled made = add({Op::has_slot, ValueKind::absent, *field, Layout::kNone, 0, expr.at}, type, 0, {read});
+    made.tests_request |= made.reads_request;
+    return made;
   }
   if (of.form != Form::select) refuse(of.at, "has() needs a field: has(forecast.memory)");
   const Compiled read = select(of);
@@ -405,7 +408,9 @@ Compiled Compiler::has(const Expr& expr) {
   if (node.op == Op::constant) return constant(Value::of(true), type, expr.at);
   const std::uint32_t around = node.op == Op::slot ? target_.layout.slots()[node.a].parent : node.b;
   const Op op = node.op == Op::slot ? Op::has_slot : node.op == Op::key ? Op::has_key : Op::has_select;
-  return add({op, ValueKind::absent, node.a, around, 0, expr.at}, type, 0, {read});
+  Compiled made = add({op, ValueKind::absent, node.a, around, 0, expr.at}, type, 0, {read});
+  made.tests_request |= made.reads_request;
+  return made;
 }
 
 Compiled Compiler::macro(const Expr& expr, Op op) {

@@ -28,6 +28,7 @@ struct Compiled {
   double cost = 1;              ///< the worst case, in the units of cost.h
   bool reads = false;           ///< depends on the input
   bool reads_request = false;   ///< depends on a field marked per_request
+  bool tests_request = false;   ///< has() asks whether such a field is present
   bool fails = false;           ///< an error for every input
   std::uint32_t variables = 0;  ///< macro variables that are free in it, as bits
 };

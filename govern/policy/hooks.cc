@@ -72,10 +72,10 @@ struct Parts {
 
   const RecordType approvals = {
       "approvals",
-      {{"count", integer(), "valid approvals by distinct keys for this definition and parent"},
+      {{"count", integer(), "persons other than the author whose approvals hold for this definition and parent"},
        {"approvers", list_of(name, 64), "their names in the trust settings"},
        {"roles", list_of(name, 64), "their roles, each once"},
-       {"includes_author", boolean(), "whether the author is one of the approvers"}}};
+       {"includes_author", boolean(), "whether the author approved it too, which does not count"}}};
 
   const RecordType diff = {"diff",
                            {{"added_operators", list_of(name, 1024), "operators that the parent does not execute"},
@@ -261,9 +261,9 @@ hooks --markdown` prints this page from the table that the language uses (`gover
 
 A bound such as `string<=256` counts bytes, those of lists and maps count elements. An input beyond a bound is denied: the policy could not decide.
 The worst-case cost of a rule follows from the bounds; a rule over the hook's budget is refused when the policy is read. A unit is about 10 ns.
-`frazil serve --policy` asks every hook. `Governor` (C++, govern/gate/governor.h) is what programs ask. `approvals` and `within_envelope` are not filled yet:
-a rule that reads one of these cannot decide, and denies. A run of the library outside of a server is asked without the fields of `run` that are marked
-`per request`, and without a tenant.
+`frazil serve --policy` asks every hook. `Governor` (C++, govern/gate/governor.h) is what programs ask. `approvals` and `within_envelope` are filled with
+`--approvals` and `--envelope` (`ChangeEvidence`); without them, a rule that reads one cannot decide, and denies. A run of the library outside of a server is asked
+without the fields of `run` that are marked `per request`, and without a tenant.
 
 A request asks `run` once, for the version that answers the client; a pipeline does not ask it again for its steps. What the version runs asks `dispatch`:
 steps of pipelines, and nodes `frazil.Call` of graphs, whose check is made when the node runs. A rejected arm of a `fallback` is a failed arm.

@@ -145,6 +145,7 @@ void PolicyReader::add(std::uint32_t index, const SyntaxName& hook_name) {
     made.node = condition.node;
     made.cost = condition.cost;
     made.reads_request = condition.reads_request;
+    made.tests_request = condition.tests_request;
   }
   const PolicyNode& node = program.nodes[made.node];
   made.always = node.op == Op::constant && program.constants[node.a].boolean;

@@ -11,6 +11,7 @@
 #include "server/request/infer_message.h"
 #include "server/request/json_tensor.h"
 #include "server/service/erasure.h"
+#include "server/service/policy_reload.h"
 #include "server/service/shared_outputs.h"
 
 namespace frazil::server {
@@ -350,6 +351,11 @@ void Rest::erase(ActiveRequest asked, Done done) const {
     answer.end_object();
     return Reply{.body = answer.take()};
   });
+}
+
+void Rest::load_policy(ActiveRequest asked, Done done) const {
+  (void)change_parameters_of(asked.message.body);
+  change(asked, std::move(done), [this_ = *this] { return policy_json(reload_policy(this_.service_.options())); });
 }
 
 // ---- places ----

@@ -105,6 +105,7 @@ class Rest {
   void reset(ActiveRequest asked, Done done) const;
   void load_config(ActiveRequest asked, Done done) const;
   void erase(ActiveRequest asked, Done done) const;
+  void load_policy(ActiveRequest asked, Done done) const;
   void replay(ActiveRequest asked, Done done) const;
 
   void change(const ActiveRequest& asked, Done done, std::function<Reply()> work) const;

@@ -235,4 +235,14 @@ Reply reloaded_json(const Service::Reloaded& came) {
   return {.body = json.take()};
 }
 
+Reply policy_json(const PolicyReloaded& came) {
+  JsonText json;
+  json.begin_object();
+  json.member("changed", came.changed);
+  json.member("policy", came.digest);
+  json.member("serial", came.serial);
+  json.end_object();
+  return {.body = json.take()};
+}
+
 }  // namespace frazil::server

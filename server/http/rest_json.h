@@ -7,6 +7,7 @@
 #include "server/core/message.h"
 #include "server/model/repository.h"
 #include "server/model/served.h"
+#include "server/service/policy_reload.h"
 #include "server/service/service.h"
 
 // Answers in the protocol's REST form, other than inference results.
@@ -22,5 +23,6 @@ Reply model_config_json(const Served& served);
 Reply statistics_json(const List& list, const Tenants::Identity& identity);
 Reply index_json(const std::vector<Service::IndexEntry>& index);
 Reply reloaded_json(const Service::Reloaded& came);
+Reply policy_json(const PolicyReloaded& came);
 
 }  // namespace frazil::server

@@ -80,6 +80,7 @@ std::span<const Rest::Route> Rest::routes() {
       {"POST", "/v2/repository/models/{model}/unload", control_rule("unload"), &Rest::unload},
       {"POST", "/v2/repository/models/{model}/reset", control_rule("reset"), &Rest::reset},
       {"POST", "/v2/repository/config/load", control_rule("reload_config"), &Rest::load_config},
+      {"POST", "/v2/repository/policy/load", control_rule("reload_policy"), &Rest::load_policy},
       {"POST", "/v2/governance/erase", kErasureRule, &Rest::erase},
       {"GET", "/v2/logging", kTenantRule, at_once::log_settings},
       {"POST", "/v2/logging", control_rule("log_settings"), at_once::set_log_settings},

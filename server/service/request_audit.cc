@@ -4,6 +4,7 @@
 
 #include "govern/base/digest.h"
 #include "govern/base/encoding.h"
+#include "govern/gate/decision_log.h"
 #include "server/core/port.h"
 #include "server/replay/payload.h"
 #include "server/request/path_record.h"
@@ -59,6 +60,7 @@ Json json_of_steps(const PathRecord& path) {
 /// What the end of a request needs to know of its beginning.
 struct AuditedRequest {
   std::shared_ptr<RequestAudit> audit;
+  bool governed;
   const Served* served;
   std::shared_ptr<const Served> hold;
   std::string tenant, subject;
@@ -133,6 +135,7 @@ void append_request(AuditedRequest& request, const Outcome& outcome) {
   RequestAudit& audit = *request.audit;
   Json event = request_event(*request.served, request.tenant, outcome, Clock::now() - request.arrived,
                              request.cost.get());
+  if (request.governed) govern::refer_to_run(event);
   event["steps"] = json_of_steps(*request.path);
   if (!audit.environment().empty()) event["environment"] = audit.environment();
   std::string payload = payload_bytes(request, outcome);
@@ -181,10 +184,11 @@ void RequestAudit::forget_subject(const std::string& subject) {
   subjects_.erase(subject);
 }
 
-void audit_request(Call& call, const Served& target, std::shared_ptr<RequestAudit> audit) {
+void audit_request(Call& call, const Served& target, std::shared_ptr<RequestAudit> audit, bool governed) {
   if (call.path == nullptr) call.path = std::make_shared<PathRecord>(call.arrived);
   const GovernanceConfig& config = audit->config();
   const auto request = std::make_shared<AuditedRequest>(AuditedRequest{.audit = audit,
+                                                                       .governed = governed,
                                                                        .served = &target,
                                                                        .hold = call.target,
                                                                        .tenant = call.identity.name(),

@@ -48,9 +48,10 @@ class RequestAudit {
 /// Appends an event when the call ends, also if it fails. The event has the model, its version and digest, the status,
 /// the time, the tenant and the steps; no value and no text of the request. With RequestAudit::keys() it commits to
 /// inputs and outputs, and the payload is sealed. A request whose event cannot be written fails with
-/// Http::unavailable, unless the log counts lost requests (PressureMode::gap).
+/// Http::unavailable, unless the log counts lost requests (PressureMode::gap). `governed`: a policy decides runs, and
+/// the event refers to its decision.
 ///
 /// Call it after other functions that wrap the call's `done`, so that it sees the outcome before them.
-void audit_request(Call& call, const Served& target, std::shared_ptr<RequestAudit> audit);
+void audit_request(Call& call, const Served& target, std::shared_ptr<RequestAudit> audit, bool governed);
 
 }  // namespace frazil::server

@@ -8,6 +8,7 @@
 #include "server/service/config_policy.h"
 #include "server/service/definition_keeper.h"
 #include "server/service/path_watch.h"
+#include "server/service/policy_reload.h"
 #include "server/service/request_audit.h"
 #include "server/service/request_policy.h"
 
@@ -123,7 +124,7 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   if (!is_replay) {
     paths_.record(call, *target, hides != nullptr);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures, hides);
-    if (request_audit_ != nullptr) audit_request(call, *target, request_audit_);
+    if (request_audit_ != nullptr) audit_request(call, *target, request_audit_, options_.governor != nullptr);
     watch(call, *target, options_);
   }
   if (hides != nullptr) hides->hide_errors(call, *target);
@@ -237,6 +238,7 @@ Service::Reloaded Service::apply(ServerConfig next) {
 
 void Service::begin_reload_config() {
   change([this] {
+    try_reload_policy(options_);
     try {
       reload_config();
     } catch (...) {

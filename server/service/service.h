@@ -71,7 +71,8 @@ class Service {
   /// (bad_request) for a file that cannot be read or does not fit the models; nothing is changed then.
   /// Asks hook `config` before anything changes; `user` is the tenant that asks. Throws Refusal (forbidden).
   Reloaded reload_config(const std::string& user = "");
-  /// Reloads the configuration on the thread for changes and reports the result to `notify`. Never throws.
+  /// Reloads the policy and the configuration on the thread for changes and reports the results to `notify`. Never
+  /// throws.
   void begin_reload_config();
 
   using Place = Admission::Place;

@@ -20,6 +20,7 @@
 namespace frazil::govern {
 class AuditLog;
 class Governor;
+class PolicySource;
 class SubjectKeys;
 }  // namespace frazil::govern
 
@@ -53,6 +54,7 @@ struct ServiceOptions {
   std::function<std::uint64_t()> dropped_notices = [] { return 0; };   ///< notices that `notify` took but were dropped
   std::function<std::uint64_t()> dropped_accesses = [] { return 0; };  ///< as that, of the access log
   std::shared_ptr<govern::Governor> governor;  ///< the policy of all served models; null: everything is permitted
+  std::shared_ptr<govern::PolicySource> policy_source;  ///< of the governor's policy; null: it cannot be reloaded
   std::shared_ptr<govern::AuditLog> audit;     ///< receives an event for each request; null: none
   std::shared_ptr<govern::SubjectKeys> subject_keys;  ///< null: those of `config`, if any
   Environment environment;                            ///< for events of requests

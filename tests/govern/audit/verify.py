@@ -17,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 
-NEVER_PRUNED = set("boot shutdown key witness policy load edit publish roll_back erase hold release prune gap repair".split())
+NEVER_PRUNED = set(
+    "boot shutdown key witness policy load edit publish roll_back keep decide erase hold release prune gap repair".split()
+)
 SLACK_MS = 10000
 TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z")
 

@@ -104,7 +104,7 @@ TEST_F(Governed, RunsAreDecidedOnceForEachPolicy) {
   EXPECT_EQ(message_of(run), "the policy refuses to run 'g': rule 'closed': closed");
   EXPECT_EQ(message_of(run), "the policy refuses to run 'g': rule 'closed': closed");
   EXPECT_EQ(message_of([&] { by->replace(rules("", 2)); }), "policy 'test': expected a serial above 2, got 2");
-  EXPECT_THAT(events(), ElementsAre("boot", "policy", "load usual", "policy", "refuse closed"));
+  EXPECT_THAT(events(), ElementsAre("boot", "policy", "load usual", "decide usual", "policy", "refuse closed"));
 }
 
 TEST_F(Governed, WithoutAMatchingRuleNothingIsPermitted) {

@@ -52,6 +52,7 @@ class ServedGovernance : public testing::Test {
     std::vector<std::string> lines;
     govern::read_log(log_.path(), {}, [&](std::uint64_t, const std::string& entry) {
       const govern::Json event = govern::parse_json(entry, "entry");
+      if (event.at("kind") == "decide") return;
       std::string line = event.at("kind");
       for (const char* member : {"model", "rule", "status"}) {
         if (event.contains(member)) line += " " + event.at(member).get<std::string>();
