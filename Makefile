@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean test-audit test-signatures
+.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-violations test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean test-audit test-signatures
 .PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-leniency package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
@@ -141,6 +141,10 @@ test-audit: configure  ## kill a writer of an audit log 1,000 times, damage logs
 	@$(BUILD)/tests/audit_long crash 1000
 	@$(BUILD)/tests/audit_long tamper 1000
 	@$(BUILD)/tests/audit_long speed 1000000
+
+test-violations: configure  ## try what policies forbid at each door of a server, and faults in deciding
+	@cmake --build $(BUILD) --target frazil_test_server
+	@$(BUILD)/tests/frazil_test_server --gtest_filter='*Violations.*:Faults.*'
 
 fuzz:  ## run the fuzzers; TARGET=text_fuzz FUZZ_SECONDS=600 runs one of them for longer
 	@scripts/install-deps.sh --dev

@@ -3,6 +3,7 @@
 
 #include "govern/audit/audit_log.h"
 #include "server/access/gate.h"
+#include "server/net/external_gate.h"
 #include "server/service/config_policy.h"
 #include "server/service/request_policy.h"
 #include "server/violations/served.h"
