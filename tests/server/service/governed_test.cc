@@ -136,7 +136,7 @@ TEST_F(ServedGovernance, RefusalsSettingsAndAdministrationAreRecordedWithTheTena
   EXPECT_THAT(events(),
               ElementsAre("boot", "policy", "tenant add shop", "tenant add ops", "config", "load triple usual",
                           "refuse triple shops shop", "request triple 403 shop", "request triple ok ops",
-                          "admin reload_config ops", "refuse  no_replay ops", "admin reload_config ops",
+                          "admin reload_config ops", "refuse no_replay ops", "admin reload_config ops",
                           "tenant remove shop", "tenant change ops", "config ops"));
   expect_valid_log();
 }
@@ -146,7 +146,7 @@ TEST_F(ServedGovernance, ASettingThatThePolicyRefusesEndsTheStart) {
   config_ = "network: {replay: true}\n";
   EXPECT_THROW(serve(R"(forbid no_replay on config when changes.exists(c, c.path == "network.replay") reason "no";)"),
                server::Refusal);
-  EXPECT_THAT(events(), ElementsAre("boot", "policy", "refuse  no_replay"));
+  EXPECT_THAT(events(), ElementsAre("boot", "policy", "refuse no_replay"));
 }
 
 /// A configuration that is permitted but does not fit the models leaves both facts in the log.
