@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean test-audit test-replay test-signatures
+.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean test-audit test-replay test-violations test-signatures
 .PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-leniency package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
@@ -149,6 +149,10 @@ test-audit: configure  ## kill a writer of an audit log 1,000 times, damage logs
 test-replay: configure  ## replay 10,000 random requests from an audit log, and compare every bit
 	@cmake --build $(BUILD) --target replay_long
 	@FRAZIL_REPLAYS=10000 $(BUILD)/tests/replay_long --gtest_filter='Replays.OfRandom*'
+
+test-violations: configure  ## try what policies forbid at each door of a server, and faults in deciding
+	@cmake --build $(BUILD) --target frazil_test_server
+	@$(BUILD)/tests/frazil_test_server --gtest_filter='*Violations.*:Faults.*'
 
 fuzz:  ## run the fuzzers; TARGET=text_fuzz FUZZ_SECONDS=600 runs one of them for longer
 	@scripts/install-deps.sh --dev

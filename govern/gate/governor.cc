@@ -121,8 +121,12 @@ Governor::Verdict Governor::decide(const Policy& rules, const Input& input, cons
     if (decision.permits()) return {std::nullopt, std::string(decision.rule)};
     verdict = {rejection_text(decision), decision.rule.empty() ? "default" : std::string(decision.rule)};
   }
-  Json event = {{"kind", "refuse"},         {"hook", name_of(hook)},     {"rule", verdict.rule},
-                {"policy", rules.digest()}, {"reason", *verdict.reason}, {"model", about.model}};
+  Json event = {{"kind", "refuse"},
+                {"hook", name_of(hook)},
+                {"rule", verdict.rule},
+                {"policy", rules.digest()},
+                {"reason", *verdict.reason}};
+  if (!about.model.empty()) event["model"] = about.model;
   if (!about.tenant.empty()) event["tenant"] = about.tenant;
   event.update(about.more);
   refer_to_decision(event, decisions_.keep(input));

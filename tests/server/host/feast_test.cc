@@ -183,6 +183,25 @@ TEST_F(FeatureTest, AreLookedUpTogetherAndKept) {
   EXPECT_EQ(store.look_up(keys({1}), {}).rows[0]->values[0], FeastValue(2.0));
 }
 
+/// Also where another request has connected, or has read the record.
+TEST_F(FeatureTest, ACheckOfTheAddressIsMadeForEachLookUp) {
+  put(1, {{"rate", float_value(0.5)}});
+  FeatureStore store(view(1h));
+  std::vector<std::string> asked_for;
+  const auto permits = [&](const server::PeerAddress& peer) -> std::optional<std::string> {
+    asked_for.push_back(peer.address);
+    return std::nullopt;
+  };
+  const auto rejects = [](const server::PeerAddress&) { return std::optional("not here"s); };
+  EXPECT_EQ(store.look_up(keys({1}), {}, rejects).rejection, "not here") << "nothing is connected yet";
+  EXPECT_EQ(asked(), 0);
+  EXPECT_FALSE(store.look_up(keys({1}), {}, permits).rejection);
+  EXPECT_THAT(asked_for, testing::Each("127.0.0.1"));
+  EXPECT_EQ(store.look_up(keys({1}), {}, rejects).rejection, "not here") << "the record is kept";
+  EXPECT_EQ(store.look_up(keys({2}), {}, rejects).rejection, "not here") << "the connection is kept";
+  EXPECT_EQ(asked(), 1);
+}
+
 TEST_F(FeatureTest, ThoseUsedLastAreKept) {
   FeatureView small = view(1h);
   small.max_kept = 2;
@@ -300,6 +319,23 @@ TEST_F(FeatureSteps, GiveValuesAndTellWhatTheyAre) {
   EXPECT_EQ(text(1), "i64[1,1] [[9]]");
   run({});
   EXPECT_EQ(text(1), "i64[0,1] []");
+}
+
+TEST_F(FeatureSteps, ARefusedStoreFailsTheRequest) {
+  write("");
+  server::ServiceOptions options = options_of(folder_);
+  options.governor = std::make_shared<govern::Governor>(govern::GovernorOptions{
+      .policy = govern::Policy::read(
+          "policy \"p\" serial 1;\npermit all on file, load, run, dispatch, external when true reason \"\";\n"
+          "forbid redis on external when kind == \"redis\" && address == \"127.0.0.1\" && model == \"p\" reason "
+          "\"no\";",
+          "p")});
+  service_.emplace(std::move(options));
+  const Array ids = Array::of<std::int64_t>({1}, {1});
+  const auto outcome = ask(*service_, {.model = "p", .inputs = {{"users", ids}}}).get();
+  ASSERT_FALSE(outcome) << "no defaults";
+  EXPECT_EQ(outcome.error().status(), server::Http::forbidden);
+  EXPECT_THAT(outcome.error().what(), HasSubstr("rule 'redis': no"));
 }
 
 TEST_F(FeatureSteps, GiveDefaultsWhereTheStoreDoesNotAnswer) {

@@ -6,6 +6,9 @@
 #include "govern/audit/verify.h"
 #include "govern/gate/governor.h"
 #include "server/asked.h"
+#include "server/config/config_yaml.h"
+#include "server/http_test_client.h"
+#include "server/rest_asked.h"
 
 namespace frazil::test {
 namespace {
@@ -25,12 +28,18 @@ class ServedGovernance : public testing::Test {
         std::make_shared<govern::AuditLog>(govern::AuditOptions{.folder = log_.path(), .origin = kOrigin, .key = key_});
     audit_->append_durable({{"kind", "boot"}, {"build", "test"}});
     const std::string usual =
-        "permit usual on file, load, edit, publish, roll_back, dispatch, run, register when true reason \"usual\";\n";
+        "permit usual on file, load, edit, publish, roll_back, dispatch, run, register, external, config, admin when "
+        "true reason \"usual\";\n";
     server::ServiceOptions options = options_of(folder_);
     options.audit = audit_;
     options.governor = std::make_shared<govern::Governor>(govern::GovernorOptions{
         .policy = govern::Policy::read("policy \"served\" serial 1;\n" + usual + forbids, "served.policy"),
         .audit = audit_});
+    if (!config_.empty()) {
+      files_.write("frazil.yaml", config_);
+      options.config_file = files_.path() + "frazil.yaml";
+      options.config = server::read_server_config(options.config_file);
+    }
     service_.emplace(std::move(options));
   }
   std::string message_of_serve(const std::string& forbids) {
@@ -54,7 +63,7 @@ class ServedGovernance : public testing::Test {
       const govern::Json event = govern::parse_json(entry, "entry");
       if (event.at("kind") == "decide") return;
       std::string line = event.at("kind");
-      for (const char* member : {"model", "rule", "status"}) {
+      for (const char* member : {"action", "model", "rule", "status", "tenant", "actor"}) {
         if (event.contains(member)) line += " " + event.at(member).get<std::string>();
       }
       lines.push_back(line);
@@ -68,7 +77,8 @@ class ServedGovernance : public testing::Test {
     EXPECT_TRUE(report.ok()) << report.json().dump();
   }
 
-  Folder folder_, log_;
+  Folder folder_, log_, files_;
+  std::string config_;  ///< of the server; empty: none
   govern::SigningKey key_ = govern::SigningKey::generate(govern::KeyKind::ed25519);
   std::shared_ptr<govern::AuditLog> audit_;
   std::optional<server::Service> service_;
@@ -104,7 +114,50 @@ TEST_F(ServedGovernance, EditsOfServedModelsAreDecidedAndFollowed) {
   add_op("Neg");
   EXPECT_EQ(ask_for("triple"), "answered");
   EXPECT_THAT(events(), ElementsAre("boot", "policy", "load triple usual", "refuse triple no_exp", "request triple ok",
-                                    "edit triple usual", "request triple ok"));
+                                    "edit triple usual ada", "request triple ok"));
+  expect_valid_log();
+}
+
+TEST_F(ServedGovernance, RefusalsSettingsAndAdministrationAreRecordedWithTheTenant) {
+  folder_.add("triple", kTriple);
+  config_ = "tenants:\n  - {name: shop, keys: [shop-key]}\n  - {name: ops, keys: [ops-key], admin: true}\n";
+  serve(R"(forbid shops on run when tenant == "shop" reason "not the shop";)"
+        R"(forbid no_replay on config when changes.exists(c, c.path == "network.replay") reason "no replays";)");
+  const auto send = [&](const std::string& tenant, const std::string& path, const std::string& body) {
+    const std::string authorization = "Bearer " + tenant + "-key";
+    return static_cast<int>(
+        reply_to(*service_, {.method = "POST", .path = path, .body = body, .authorization = authorization}).status);
+  };
+  EXPECT_EQ(send("shop", "/v2/models/triple/infer", std::string(kOne)), 403);
+  EXPECT_EQ(send("ops", "/v2/models/triple/infer", std::string(kOne)), 200);
+  files_.write("frazil.yaml", config_ + "network: {replay: true}\n");
+  EXPECT_EQ(send("ops", "/v2/repository/config/load", ""), 403);
+  files_.write("frazil.yaml", "tenants: [{name: ops, keys: [ops-key, new-key], admin: true}]\n");
+  EXPECT_EQ(send("ops", "/v2/repository/config/load", ""), 200);
+  EXPECT_THAT(events(),
+              ElementsAre("boot", "policy", "tenant add shop", "tenant add ops", "config", "load triple usual",
+                          "refuse triple shops shop", "request triple 403 shop", "request triple ok ops",
+                          "admin reload_config ops", "refuse no_replay ops", "admin reload_config ops",
+                          "tenant remove shop", "tenant change ops", "config ops"));
+  expect_valid_log();
+}
+
+TEST_F(ServedGovernance, ASettingThatThePolicyRefusesEndsTheStart) {
+  folder_.add("triple", kTriple);
+  config_ = "network: {replay: true}\n";
+  EXPECT_THROW(serve(R"(forbid no_replay on config when changes.exists(c, c.path == "network.replay") reason "no";)"),
+               server::Refusal);
+  EXPECT_THAT(events(), ElementsAre("boot", "policy", "refuse no_replay"));
+}
+
+/// A configuration that is permitted but does not fit the models leaves both facts in the log.
+TEST_F(ServedGovernance, AChangeThatCannotBeAppliedIsRecorded) {
+  folder_.add("triple", kTriple);
+  config_ = "paths: {ring: 5}\n";
+  serve("");
+  files_.write("frazil.yaml", "models: {none: {deadline_ms: 5}}\n");
+  EXPECT_THROW(service_->reload_config(), server::Refusal);
+  EXPECT_THAT(events(), ElementsAre("boot", "policy", "config", "load triple usual", "config", "config"));
   expect_valid_log();
 }
 

@@ -3,6 +3,7 @@
 
 #include "govern/audit/audit_log.h"
 #include "server/access/gate.h"
+#include "server/net/external_gate.h"
 #include "server/service/config_policy.h"
 #include "server/service/request_policy.h"
 #include "server/violations/served.h"
@@ -22,6 +23,7 @@ std::int64_t now_of_test = 1;
 /// A door, and an attempt to pass it that returns whether it was permitted.
 struct Door {
   const char* hook;
+  const char* text;  ///< a field with a text
   std::function<bool(const std::shared_ptr<Governor>&)> passes;
 };
 
@@ -82,17 +84,17 @@ class Faults : public Seeded {
 
   /// The doors. Each attempt passes all hooks before its own.
   const std::vector<Door> doors_ = {
-      {"file", [this](const auto& by) { return loads(by); }},
-      {"load", [this](const auto& by) { return loads(by); }},
-      {"edit", [](const auto& by) { return edits(by, "ada"); }},
-      {"publish", [](const auto& by) { return publishes(by, false); }},
-      {"roll_back", [](const auto& by) { return publishes(by, true); }},
-      {"register", [](const auto& by) { return !by->check_register({.kind = "operator", .name = "a.B"}); }},
-      {"dispatch", [this](const auto& by) { return runs(by, true); }},
-      {"external", [](const auto& by) { return !by->check_external({.kind = "http", .host = "h"}, {}); }},
-      {"run", [this](const auto& by) { return runs(by, false); }},
-      {"config", [](const auto& by) { return changes_config(by, "5"); }},
-      {"admin", [](const auto& by) { return administers(by, "small"); }},
+      {"file", "path", [this](const auto& by) { return loads(by); }},
+      {"load", "model", [this](const auto& by) { return loads(by); }},
+      {"edit", "model", [](const auto& by) { return edits(by, "ada"); }},
+      {"publish", "model", [](const auto& by) { return publishes(by, false); }},
+      {"roll_back", "model", [](const auto& by) { return publishes(by, true); }},
+      {"register", "name", [](const auto& by) { return !by->check_register({.kind = "operator", .name = "a.B"}); }},
+      {"dispatch", "model", [this](const auto& by) { return runs(by, true); }},
+      {"external", "host", [](const auto& by) { return !by->check_external({.kind = "http", .host = "h"}, {}); }},
+      {"run", "model", [this](const auto& by) { return runs(by, false); }},
+      {"config", "user", [](const auto& by) { return changes_config(by, "5"); }},
+      {"admin", "action", [](const auto& by) { return administers(by, "small"); }},
   };
 };
 
@@ -117,15 +119,16 @@ TEST_F(Faults, OfRulesPermitNothingAtAnyDoor) {
   };
   const Row kRows[] = {
       {"no rule", ""},
-      {"a permit that does not match", "permit p on HOOK when 1 > 2 reason \"\";\n"},
-      {"a permit with an error", "permit p on HOOK when [1][int(\"3\")] == 1 reason \"\";\n"},
-      {"a forbid with an error", permit + "forbid f on HOOK when int(\"x\") == 1 reason \"\";\n"},
+      {"a permit that does not match", "permit p on HOOK when TEXT == \"none\" reason \"\";\n"},
+      {"a permit with an error", "permit p on HOOK when [1][int(TEXT + \"x\")] == 1 reason \"\";\n"},
+      {"a forbid with an error", permit + "forbid f on HOOK when int(TEXT + \"x\") == 1 reason \"\";\n"},
       {"a shadow rule whose report throws", permit + "forbid f on HOOK mode shadow when true reason \"\";\n"},
   };
   std::size_t faults = 0;
   for (const Door& door : doors_) {
     const auto governor_with = [&](std::string rules) {
       for (std::size_t at; (at = rules.find("HOOK")) != std::string::npos;) rules.replace(at, 4, door.hook);
+      for (std::size_t at; (at = rules.find("TEXT")) != std::string::npos;) rules.replace(at, 4, door.text);
       return std::make_shared<Governor>(
           GovernorOptions{.policy = policy_of(permit_but(door.hook) + rules),
                           .warn = [](std::string_view) { throw std::runtime_error("the log is gone"); }});

@@ -1,5 +1,7 @@
 // Operators that rules forbid, hidden in the places of a model file and added by edits; and registrations.
-#include <frazil/frazil.h>
+#include <frazil/build.h>
+#include <frazil/host_operator.h>
+#include <frazil/live.h>
 
 #include "onnx/model_writer.h"
 #include "server/violations/violation.h"
@@ -74,7 +76,7 @@ class FileViolations : public testing::Test {
  protected:
   std::string load(const Message& bytes) const {
     return result_of([&] {
-      (void)Model::from_bytes(std::as_bytes(std::span(bytes)), {.policy = governor_->for_model({"m", "1"})});
+      (void)api::Model::from_bytes(std::as_bytes(std::span(bytes)), {.policy = governor_->for_model({"m", "1"})});
     });
   }
   static NodeSpec op(const std::string& name, const std::string& domain = "") {
@@ -134,13 +136,14 @@ TEST_F(FileViolations, ChangesOfModelsAreDecidedByWhatTheyAdd) {
   const auto changed = [&](const std::string& hook, const std::string& op, const std::string& author,
                            const std::string& reason) {
     return result_of([&] {
-      LiveModel live(Model::from_text(kAbs, {}, {.policy = governor_->for_process()}));
-      const auto add = [&](Patch& patch) { patch.replace("y", patch.op(op, {patch.tap("y")})); };
+      api::LiveModel live(api::Model::from_text(kAbs, {}, {.policy = governor_->for_process()}));
+      const auto add = [&](api::Patch& patch) { patch.replace("y", patch.op(op, {patch.tap("y")})); };
       if (hook == "edit") return void(live.edit({author, reason}, add));
-      const Model next = Model::from_text("graph g(%x: f32[N]) { %a = Abs(%x) %y = " + op + "(%a) return y = %y }");
+      const api::Model next =
+          api::Model::from_text("graph g(%x: f32[N]) { %a = Abs(%x) %y = " + op + "(%a) return y = %y }");
       live.publish(next, {author, reason});
       if (hook == "roll_back") {
-        live.publish(Model::from_text(kAbs), {author, reason});
+        live.publish(api::Model::from_text(kAbs), {author, reason});
         live.roll_back(2, {author, reason});
       }
     });
@@ -190,7 +193,7 @@ TEST_F(FileViolations, RegistrationsAreDecidedByNameAndKind) {
 }
 
 TEST_F(FileViolations, RegistrationsAreClosedOnceRequestsAreServed) {
-  HostOperator op{.name = "Twice", .domain = "com.acme"};
+  api::HostOperator op{.name = "Twice", .domain = "com.acme"};
   govern::RegistrationPolicy policy(governor_);
   EXPECT_FALSE(policy.check_operator(op));
   governor_->begin_serving();
