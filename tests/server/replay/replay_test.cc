@@ -272,6 +272,15 @@ TEST_F(SingleReplays, OfWhatIfShowTheFirstStepAndBothOutputs) {
   EXPECT_EQ(replay({"model=dense/1"}).result, ReplayResult::equal);
 }
 
+TEST_F(SingleReplays, OfWhatIfSayWhichAnswersAreToOtherInputs) {
+  record(std::string(kAllKinds), "asked.y");
+  Payload payload = replayer_->payload(requests().at(0));
+  const std::string other = happening_of(payload, "route").taken == "a" ? "route=b" : "route=a";
+  const ReplayReport report = replay({other});
+  EXPECT_EQ(report.result, ReplayResult::different);
+  EXPECT_THAT(report.cause, HasSubstr("node 'asked' has the answer to its recorded inputs, not to these"));
+}
+
 TEST_F(SingleReplays, NameWhyTheyAreRefused) {
   record("  - {name: m, model: dense, inputs: {x: x}}\n", "m.y", {.payloads = true, .keys = keys_.path()});
   EXPECT_EQ(replay().result, ReplayResult::equal) << replay().json().dump();
