@@ -40,7 +40,7 @@ constexpr const char* kTalks =
 
 std::uint64_t replays_wanted() {
   const char* const text = std::getenv("FRAZIL_REPLAYS");
-  return text == nullptr ? 200 : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? 120 : std::strtoull(text, nullptr, 10);
 }
 
 class Replays : public testing::Test {
