@@ -80,6 +80,12 @@ class PayloadReader {
     return true;
   }
   const std::string& digest() const { return digest_; }
+  /// Returns where the present record begins.
+  std::uint64_t place() const { return at_ - kRecordHead; }
+  void go_to(std::uint64_t place) {
+    at_ = place;
+    size_ = 0;
+  }
   /// Returns the record's bytes; nullopt if the file ends before.
   std::optional<std::string> bytes() {
     auto read = take(size_);
@@ -107,18 +113,6 @@ class PayloadReader {
   std::uint64_t at_ = 0, size_ = 0;
   std::string digest_;
 };
-
-std::optional<std::string> payload_in(const PayloadFile& file, std::string_view digest) {
-  PayloadReader reader(file);
-  while (reader.next()) {
-    if (reader.digest() != digest) continue;
-    auto bytes = reader.bytes();
-    if (!bytes) return std::nullopt;
-    if (digest_text(sha256(*bytes)) == digest) return bytes;
-    fail(Code::bad_input, "payload '{}': its bytes have another digest", digest);
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -162,13 +156,28 @@ void PayloadWriter::undo() {
   if (file_ && ::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) file_ = File();
 }
 
-std::string get_payload(const std::string& folder, std::uint64_t entry, std::string_view digest) {
-  const std::vector<PayloadFile> files = payload_files(folder);
-  auto after = std::ranges::upper_bound(files, entry, {}, &PayloadFile::start);
-  if (after != files.begin()) {
-    if (auto found = payload_in(*std::prev(after), digest)) return *std::move(found);
+std::string PayloadIndex::get(std::uint64_t entry, const std::string& digest) {
+  const std::vector<PayloadFile> files = payload_files(folder_);
+  const auto after = std::ranges::upper_bound(files, entry, {}, &PayloadFile::start);
+  if (after == files.begin()) fail(Code::bad_input, "entry {}: payload '{}' is missing", entry, digest);
+  const PayloadFile& file = *std::prev(after);
+  Places& places = files_[file.path];
+  PayloadReader reader(file);
+  auto place = places.find(digest);
+  if (place == places.end()) {  // the file may have grown
+    places.clear();
+    while (reader.next()) places.emplace(reader.digest(), reader.place());
+    place = places.find(digest);
   }
-  fail(Code::bad_input, "entry {}: payload '{}' is missing", entry, digest);
+  if (place == places.end()) fail(Code::bad_input, "entry {}: payload '{}' is missing", entry, digest);
+  reader.go_to(place->second);
+  const auto bytes = reader.next() ? reader.bytes() : std::nullopt;
+  if (bytes && digest_text(sha256(*bytes)) == digest) return *bytes;
+  fail(Code::bad_input, "entry {}: payload '{}' is damaged", entry, digest);
+}
+
+std::string get_payload(const std::string& folder, std::uint64_t entry, const std::string& digest) {
+  return PayloadIndex(folder).get(entry, digest);
 }
 
 void read_payloads(const std::string& folder,

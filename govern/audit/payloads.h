@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "govern/base/file.h"
 
@@ -36,8 +38,22 @@ class PayloadWriter {
   std::uint64_t bytes_ = 0, before_ = 0;  ///< length of the file now, and before the last write
 };
 
-/// Returns the payload of an entry. `digest`: "sha256:...". Throws Code::bad_input if it is missing or damaged.
-std::string get_payload(const std::string& folder, std::uint64_t entry, std::string_view digest);
+/// Finds payloads of a log. Remembers where they are. Not thread-safe.
+class PayloadIndex {
+ public:
+  explicit PayloadIndex(std::string folder) : folder_(std::move(folder)) {}
+  /// Returns the payload of an entry. `digest`: "sha256:...". Throws Code::bad_input if it is missing or damaged.
+  std::string get(std::uint64_t entry, const std::string& digest);
+
+ private:
+  using Places = std::unordered_map<std::string, std::uint64_t>;  ///< digest: where its record begins
+
+  std::string folder_;
+  std::map<std::string, Places> files_;  ///< by path
+};
+
+/// As PayloadIndex::get(), for one payload.
+std::string get_payload(const std::string& folder, std::uint64_t entry, const std::string& digest);
 /// Calls `found` with each payload's digest as it was written, and its bytes. Ignores an incomplete record at the end
 /// of a file. Throws Code::bad_input for a damaged file.
 void read_payloads(const std::string& folder,

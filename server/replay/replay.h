@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "govern/audit/payloads.h"
 #include "govern/audit/subject_keys.h"
 #include "govern/base/json.h"
 #include "server/replay/environment.h"
@@ -80,6 +81,7 @@ class Replayer {
   Workers workers_{2};
   StateStore states_;
   KeptDefinitions kept_;
+  mutable govern::PayloadIndex payloads_;
 };
 
 }  // namespace frazil::server

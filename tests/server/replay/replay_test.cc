@@ -40,7 +40,7 @@ constexpr const char* kTalks =
 
 std::uint64_t replays_wanted() {
   const char* const text = std::getenv("FRAZIL_REPLAYS");
-  return text == nullptr ? 200 : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? 120 : std::strtoull(text, nullptr, 10);
 }
 
 class Replays : public testing::Test {
@@ -270,6 +270,15 @@ TEST_F(SingleReplays, OfWhatIfShowTheFirstStepAndBothOutputs) {
   EXPECT_EQ(replay({"limit=1"}).result, ReplayResult::equal);
   EXPECT_THROW(replay({"model=dense/9"}), api::Error);
   EXPECT_EQ(replay({"model=dense/1"}).result, ReplayResult::equal);
+}
+
+TEST_F(SingleReplays, OfWhatIfSayWhichAnswersAreToOtherInputs) {
+  record(std::string(kAllKinds), "asked.y");
+  Payload payload = replayer_->payload(requests().at(0));
+  const std::string other = happening_of(payload, "route").taken == "a" ? "route=b" : "route=a";
+  const ReplayReport report = replay({other});
+  EXPECT_EQ(report.result, ReplayResult::different);
+  EXPECT_THAT(report.cause, HasSubstr("node 'asked' has the answer to its recorded inputs, not to these"));
 }
 
 TEST_F(SingleReplays, NameWhyTheyAreRefused) {
