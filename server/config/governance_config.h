@@ -20,10 +20,10 @@ enum class Commitments : std::uint8_t {
 struct GovernanceConfig {
   std::optional<BudgetConfig> budget;  ///< of callers without a tenant
   CostConfig cost;
-  /// Inputs, parameters and features with personal values, by name; "*": all. What is computed from them is personal.
+  /// Inputs, parameters and features with personal values, by name; "*": all. Values computed from them are personal.
   std::vector<std::string> personal;
-  /// What may be shown although it is computed from personal values: a name, or "FUNCTION of NAME" in a formula. "id"
-  /// and "trace" are the ids of requests and of their traces.
+  /// Exceptions, which may be shown: the name of a value, or "FUNCTION of NAME" in a formula. "id" and "trace" are the
+  /// ids of requests and of their traces.
   std::vector<std::string> shown;
   std::string keys;               ///< folder of the keys of subjects; empty: payloads are not sealed
   bool payloads = false;          ///< the audit log records what replays need

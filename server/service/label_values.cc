@@ -161,7 +161,7 @@ class LabelWalk {
     const bool outer_loop = slots_.in_loop;
     if (view.kind == "loop") slots_.in_loop = reads || condition;
     decides |= is_decided_by_personal(view);
-    // Whether a part fails may depend on its values.
+    // A failure of a part may depend on its values.
     const bool by_failure = view.kind == "fallback" || view.kind == "race" || view.kind == "ensemble";
     if (by_failure) decides |= reads;
     bool personal = decides || reads;

@@ -11,8 +11,8 @@
 
 namespace frazil::server {
 
-/// What of requests may leave a server that handles personal data: the rules for texts of errors, ids, traces and paths
-/// of URLs. Values are hidden by the labels of the version that a request runs (label_values.h). Thread-safe.
+/// The rules by which texts of errors, ids, traces and paths of URLs leave a server that handles personal data. Values
+/// are hidden by the labels of the version that a request runs (label_values.h). Thread-safe.
 class Privacy {
  public:
   explicit Privacy(const GovernanceConfig& config);
