@@ -76,19 +76,16 @@ class Costs : public testing::Test {
   /// Calls a function while all workers wait, so that everything before has ended and is charged.
   void while_idle(const std::function<void()>& look) {
     const auto count = static_cast<std::ptrdiff_t>(service_->workers().count());
-    std::barrier begin(count + 1), end(count + 1);
+    const auto begin = std::make_shared<std::barrier<>>(count + 1), end = std::make_shared<std::barrier<>>(count + 1);
     for (std::ptrdiff_t i = 0; i < count; ++i) {
-      service_->workers().post_to_worker([&] {
-        begin.arrive_and_wait();
-        end.arrive_and_wait();
+      service_->workers().post_to_worker([begin, end] {
+        begin->arrive_and_wait();
+        end->arrive_and_wait();
       });
     }
-    begin.arrive_and_wait();
+    begin->arrive_and_wait();
     look();
-    end.arrive_and_wait();
-    std::barrier after(count + 1);  // the others are in use until the workers have left them
-    for (std::ptrdiff_t i = 0; i < count; ++i) service_->workers().post_to_worker([&] { after.arrive_and_wait(); });
-    after.arrive_and_wait();
+    end->arrive_and_wait();
   }
   std::map<CostAccount, Nanoseconds> accounts() {
     std::map<CostAccount, Nanoseconds> sums;
@@ -150,48 +147,65 @@ std::string random_pipeline(std::mt19937& random) {
   return text + "  - {name: last, model: double, inputs: {x: x}}\noutputs: {y: last.y}\n";
 }
 
-TEST_F(Costs, AccountsAddUpToTheBusyTimeOfWorkers) {
-  std::mt19937 random(7);
-  constexpr int kPipelines = 6;
-  for (int i = 0; i < kPipelines; ++i) folder_.write("p" + std::to_string(i) + ".yaml", random_pipeline(random));
+class Attribution : public Costs {
+ protected:
+  static constexpr int kPipelines = 6;
+
+  /// Sends random requests, and returns the charged time and the busy time of the workers.
+  std::pair<Nanoseconds, Nanoseconds> charged_and_busy() {
+    Nanoseconds charged_before{0}, busy_before{0};
+    while_idle([&] {
+      charged_before = charged();
+      busy_before = service_->workers().busy();
+    });
+    std::vector<std::future<server::Outcome>> answers;
+    for (int i = 0; i < 300; ++i) answers.push_back(ask_at_random());
+    for (auto& answer : answers) answer.wait();
+    for (int i = 0; i < 3; ++i) while_idle([] {});  // shadows and checks are posted by others
+    std::pair<Nanoseconds, Nanoseconds> times;
+    while_idle([&] { times = {charged() - charged_before, service_->workers().busy() - busy_before}; });
+    return times;
+  }
+  std::mt19937 random_{7};
+
+ private:
+  std::future<server::Outcome> ask_at_random() {
+    const std::uint32_t pick = random_() % (kPipelines + 3);
+    const std::string model = pick < kPipelines    ? "p" + std::to_string(pick)
+                              : pick == kPipelines ? "triple"
+                                                   : (random_() % 2 == 0 ? "long" : "fails");
+    auto caller = std::make_shared<server::Caller>();
+    if (random_() % 10 == 0) caller->leave();
+    const auto rows = static_cast<std::int64_t>(1 + random_() % 3);
+    return ask(*service_, {.model = model,
+                           .inputs = {{"x", api::Array(api::Dtype::f32, {rows, 2})}},
+                           .parameters = {{"k", std::int64_t{static_cast<int>(random_() % 4)}}},
+                           .caller = std::move(caller)});
+  }
+};
+
+TEST_F(Attribution, AccountsAddUpToTheBusyTimeOfWorkers) {
+  for (int i = 0; i < kPipelines; ++i) folder_.write("p" + std::to_string(i) + ".yaml", random_pipeline(random_));
   config_.models["triple"].batching = {.most = 16, .delay = std::chrono::microseconds(300)};
   config_.models["long"].batching = {.most = 16, .regroup = server::Regroup::always};
   config_.models["double"].warm_up = 2;
   config_.paths.check = 0.1;
   serve(std::nullopt);
-  Nanoseconds charged_before{0}, busy_before{0};
-  while_idle([&] {
-    charged_before = charged();
-    busy_before = service_->workers().busy();
-  });
-  std::vector<std::future<server::Outcome>> answers;
-  for (int i = 0; i < 600; ++i) {
-    const std::uint32_t pick = random() % (kPipelines + 3);
-    const std::string model = pick < kPipelines    ? "p" + std::to_string(pick)
-                              : pick == kPipelines ? "triple"
-                                                   : (random() % 2 == 0 ? "long" : "fails");
-    auto caller = std::make_shared<server::Caller>();
-    if (random() % 10 == 0) caller->leave();
-    const auto rows = static_cast<std::int64_t>(1 + random() % 3);
-    answers.push_back(ask(*service_, {.model = model,
-                                      .inputs = {{"x", api::Array(api::Dtype::f32, {rows, 2})}},
-                                      .parameters = {{"k", std::int64_t{static_cast<int>(random() % 4)}}},
-                                      .caller = std::move(caller)}));
+  // The two clocks differ if the system takes the core between their readings. That is rare, and lost time is not.
+  double lost = 1;
+  for (int round = 0; round < 5 && lost > 0.01; ++round) {
+    const auto [charged, busy] = charged_and_busy();
+    EXPECT_LE(charged, busy);
+    lost = 1 - static_cast<double>(charged.count()) / static_cast<double>(busy.count());
   }
-  for (auto& answer : answers) answer.wait();
-  for (int i = 0; i < 3; ++i) while_idle([] {});  // shadows and checks are posted by others
-  while_idle([&] {
-    const auto busy = static_cast<double>((service_->workers().busy() - busy_before).count());
-    const auto sum = static_cast<double>((charged() - charged_before).count());
-    EXPECT_NEAR(sum, busy, busy * 0.01);
-    const auto of = accounts();
-    for (const auto account : {CostAccount::request, CostAccount::shadow, CostAccount::check, CostAccount::warm_up}) {
-      EXPECT_GT(of.contains(account) ? of.at(account).count() : 0, 0) << name_of(account);
-    }
-  });
+  EXPECT_LE(lost, 0.01);
+  const auto of = accounts();
+  for (const auto account : {CostAccount::request, CostAccount::shadow, CostAccount::check, CostAccount::warm_up}) {
+    EXPECT_GT(of.contains(account) ? of.at(account).count() : 0, 0) << name_of(account);
+  }
 }
 
-TEST_F(Costs, ABatchIsPaidByItsElementsAndPaddingByTheModel) {
+TEST_F(Costs, EachTenantPaysForItsRequestOfABatch) {
   folder_.add("padded", "graph g(%x: f32[B,L]) { %y = Sin(%x) return y = %y }");
   server::Batching& batching = config_.models["padded"].batching;
   batching.most = 8;
