@@ -25,8 +25,8 @@ def _close(governor: weakref.ref[Governor]) -> None:
 class Governor(_frazil.Governor):
     """Asks the rules of a policy file, as `frazil serve --policy` does: load(path, policy=governor).
 
-    Loads, edits and refusals are recorded in the audit log. A load or an edit that cannot be recorded is refused. Edits of
-    a model keep the governor. It may be used by several threads.
+    Loads, edits and refusals are recorded in the audit log. A load or an edit that cannot be recorded is refused. Edits
+    of a model keep the governor. It may be used by several threads.
 
     Parameters
     ----------
