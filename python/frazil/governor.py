@@ -12,6 +12,10 @@ from . import _frazil
 _log = logging.getLogger("frazil")
 
 
+def _path(path: str | os.PathLike[str] | None) -> str:
+    return "" if path is None else os.fspath(path)
+
+
 def _close(governor: weakref.ref[Governor]) -> None:
     live = governor()
     if live is not None:
@@ -21,8 +25,8 @@ def _close(governor: weakref.ref[Governor]) -> None:
 class Governor(_frazil.Governor):
     """Asks the rules of a policy file, as `frazil serve --policy` does: load(path, policy=governor).
 
-    Loads, edits and refusals are recorded in the audit log. A load or an edit that cannot be recorded is refused. Edits of
-    a model keep the governor. It may be used by several threads.
+    Loads, edits and refusals are recorded in the audit log. A load or an edit that cannot be recorded is refused. Edits
+    of a model keep the governor. It may be used by several threads.
 
     Parameters
     ----------
@@ -51,8 +55,7 @@ class Governor(_frazil.Governor):
         key: str | os.PathLike[str] | None = None,
         origin: str = "frazil.invalid/python",
     ):
-        files = (os.fspath(path) if path is not None else "" for path in (policy, trust, audit, key))
-        super().__init__(*files, origin, _log.warning)
+        super().__init__(os.fspath(policy), _path(trust), _path(audit), _path(key), origin, _log.warning)
         if audit is not None:
             atexit.register(_close, weakref.ref(self))
 

@@ -24,7 +24,8 @@ def confine():
         os.close(int(rules))
         os.environ.pop("PWD", None)  # of bubblewrap
     program = Program(len(limits) // 8, limits)
-    if libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program)):
+    closed = libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
+    if not closed or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program)):
         raise OSError(ctypes.get_errno(), "the sandbox cannot be closed")
 
 def receive(size):

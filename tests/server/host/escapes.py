@@ -1,4 +1,4 @@
-"""Attempts to leave a sandbox. The test replaces the constants and runs one attempt after the other in a step's process.
+"""Attempts to leave a sandbox. The test replaces the constants and runs the attempts in turn in a step's process.
 
 An attempt succeeds if it returns, or ends the process with the status 42. Each names the level that stops it: none,
 limits, files (limits and higher levels, if the kernel has Landlock) or no-network.
