@@ -1,5 +1,7 @@
 #include "server/service/path_watch.h"
 
+#include "server/request/path_record.h"
+
 namespace frazil::server {
 namespace {
 

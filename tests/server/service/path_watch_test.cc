@@ -37,8 +37,8 @@ class WatchedPaths : public testing::Test {
 
   /// Serves the folder under rules that permit everything but `forbids`. Returns the error, or "served".
   std::string serve(const std::string& forbids) try {
-    audit_ =
-        std::make_shared<govern::AuditLog>(govern::AuditOptions{.folder = log_.path(), .origin = kPathsOrigin, .key = key_});
+    audit_ = std::make_shared<govern::AuditLog>(
+        govern::AuditOptions{.folder = log_.path(), .origin = kPathsOrigin, .key = key_});
     audit_->append_durable({{"kind", "boot"}, {"build", "test"}});
     const std::string usual =
         "permit usual on file, load, edit, publish, roll_back, dispatch, run, register when true reason \"usual\";\n";
@@ -60,7 +60,8 @@ class WatchedPaths : public testing::Test {
     service_.reset();
     audit_->close();
     govern::VerifyOptions options;
-    options.policy = govern::WitnessPolicy::of_logs({{kPathsOrigin, govern::SignatureType::ed25519, key_.public_key()}});
+    options.policy =
+        govern::WitnessPolicy::of_logs({{kPathsOrigin, govern::SignatureType::ed25519, key_.public_key()}});
     options.reports = [](const Json& report, const std::string& model, const std::string& version) {
       return [check = govern::PathCheck(report, model, version)](const Json& steps, std::optional<std::uint64_t>) {
         return govern::ComparedPath{check.outside(govern::observed_steps(steps)), false};
