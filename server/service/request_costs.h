@@ -34,6 +34,9 @@ class RequestCosts {
   /// if there is no bound.
   std::optional<Refusal> reserve(Call& call, const Served& target);
 
+  /// Returns the nanoseconds that a caller's budget leaves today; nullopt: there is no limit.
+  std::optional<std::int64_t> budget_left(const Call& call) { return budgets_.of(call.identity.name())->state().left; }
+
   /// What a request is expected to cost.
   struct Expected {
     std::optional<double> cost_ns;              ///< nullopt: not known

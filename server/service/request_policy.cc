@@ -8,8 +8,7 @@
 namespace frazil::server {
 namespace {
 
-govern::RunQuestion run_question(const Call& call, const Served& target, const govern::Governor& governor,
-                                 bool per_request, std::optional<std::int64_t> budget_left) {
+govern::RunQuestion run_question(const Call& call, const Served& target, bool per_request, const RunOutlook& outlook) {
   govern::RunQuestion question{.model = target.name(), .version = target.version(), .digest = target.digest()};
   if (!per_request) return question;
   question.priority = static_cast<std::int64_t>(call.request.priority != 0 ? call.request.priority
@@ -17,13 +16,13 @@ govern::RunQuestion run_question(const Call& call, const Served& target, const g
   for (const auto& [name, value] : call.request.parameters) {
     question.parameters.emplace_back(name, text_of_parameter(value));
   }
-  question.forecast = forecast_of(target, governor);
-  question.budget_left = budget_left;
+  if (outlook.forecast) question.forecast = outlook.forecast();
+  if (outlook.budget_left) question.budget_left = outlook.budget_left();
   return question;
 }
 
 std::optional<Refusal> decided_refusal(const Call& call, const Served& target, govern::Governor& governor,
-                                       std::optional<std::int64_t> budget_left) {
+                                       const RunOutlook& outlook) {
   const govern::TenantRef tenant = tenant_of(call.identity);
   if (call.explicit_version) {
     const auto reason = governor.check_dispatch(target.decisions().named, tenant, [&] {
@@ -37,7 +36,7 @@ std::optional<Refusal> decided_refusal(const Call& call, const Served& target, g
     if (reason) return refused_by_policy("version " + target.version() + " of '" + target.name() + "'", *reason);
   }
   const auto reason = governor.check_run(target.decisions().run, tenant, [&](bool per_request) {
-    return run_question(call, target, governor, per_request, budget_left);
+    return run_question(call, target, per_request, outlook);
   });
   if (!reason) return std::nullopt;
   return refused_by_policy("to run '" + target.name() + "'", *reason);
@@ -55,17 +54,10 @@ std::string text_of_parameter(const Parameter& parameter) {
   return std::visit(text, parameter);
 }
 
-govern::RunForecast forecast_of(const Served& target, const govern::Governor& governor) {
-  govern::RunForecast forecast = governor.bounds_of(target.digest());
-  const std::int64_t mean = std::chrono::nanoseconds(target.expected_cost()).count();
-  if (mean > 0) forecast.cost_ns = mean;
-  return forecast;
-}
-
 std::optional<Refusal> refusal_by_policy(const Call& call, const Served& target, govern::Governor& governor,
-                                         std::optional<std::int64_t> budget_left) noexcept {
+                                         const RunOutlook& outlook) noexcept {
   try {
-    return decided_refusal(call, target, governor, budget_left);
+    return decided_refusal(call, target, governor, outlook);
   } catch (const std::exception&) {
     return Refusal(Http::unavailable, "the policy could not be asked");
   }

@@ -1,6 +1,7 @@
 #include "server/service/service.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "govern/gate/governor.h"
 #include "server/config/config_yaml.h"
@@ -131,7 +132,9 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   if (costs_.events().is_due()) change([this] { record_costs(); });
   costs_.settle_at_end(call);
   if (options_.governor != nullptr) {
-    if (auto why = refusal_by_policy(call, *target, *options_.governor)) {
+    if (auto why = refusal_by_policy(call, *target, *options_.governor,
+                                     {.budget_left = [&] { return costs_.budget_left(call); },
+                                      .forecast = [&] { return forecast_of(call, *target); }})) {
       target->counts().add_unread(call.identity, call.arrived, *why);
       return call.done(std::unexpected(std::move(*why)));
     }
@@ -140,6 +143,14 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
     return call.done(std::unexpected(std::move(*why)));
   }
   target->infer(std::move(call));
+}
+
+govern::RunForecast Service::forecast_of(const Call& call, const Served& target) {
+  const RequestCosts::Expected expected = costs_.forecast(target, call.request.inputs);
+  govern::RunForecast forecast = options_.governor->bounds_of(target.digest());
+  if (expected.cost_ns) forecast.cost_ns = static_cast<std::int64_t>(std::ceil(*expected.cost_ns));
+  if (expected.memory_bytes) forecast.memory = static_cast<std::int64_t>(*expected.memory_bytes);
+  return forecast;
 }
 
 void Service::replay(std::uint64_t number, const Change& change, const Tenants::Identity& identity,

@@ -17,6 +17,7 @@
 #include "server/core/workers.h"
 #include "server/request/request.h"
 #include "server/request/shared_memory.h"
+#include "govern/gate/questions.h"
 #include "server/service/admission.h"
 #include "server/service/path_recorder.h"
 #include "server/service/privacy.h"
@@ -126,6 +127,8 @@ class Service {
   void record_costs();
 
  private:
+  /// Returns the cost that rules read: what earlier requests lead to expect, or the bounds in the version's report.
+  govern::RunForecast forecast_of(const Call& call, const Served& target);
   Reloaded apply(ServerConfig next);
 
   const ServiceOptions options_;

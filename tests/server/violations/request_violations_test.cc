@@ -222,10 +222,11 @@ TEST_F(RequestViolations, ForecastsAndBudgetsAreFieldsOfARun) {
   const auto decided = [&](const char* model, std::optional<std::int64_t> budget_left) {
     const auto served = service_->find(model, "");
     const server::Call call{.identity = identity("shop"), .arrived = server::Clock::now()};
-    const auto refusal = server::refusal_by_policy(call, *served, *governor_, budget_left);
+    const server::RunOutlook outlook{.budget_left = [&] { return budget_left; },
+                                     .forecast = [] { return govern::RunForecast{.cost_ns = 1}; }};
+    const auto refusal = server::refusal_by_policy(call, *served, *governor_, outlook);
     return refusal ? std::string(refusal->what()) : "permitted";
   };
-  (void)run_by("shop", "small");
   const std::vector<Violation> all = {
       {"budget", forbid("run", "has(budget_left) && budget_left < 1000"), [&] { return decided("small", 999); },
        [&] { return decided("small", 1000); }},
