@@ -11,13 +11,13 @@
 #include <frazil/registry.h>
 #include <frazil/session.h>
 
+#include "govern/gate/questions.h"
 #include "server/access/gate.h"
 #include "server/access/tenants.h"
 #include "server/core/tether.h"
 #include "server/core/workers.h"
 #include "server/request/request.h"
 #include "server/request/shared_memory.h"
-#include "govern/gate/questions.h"
 #include "server/service/admission.h"
 #include "server/service/path_recorder.h"
 #include "server/service/privacy.h"
