@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -227,17 +228,42 @@ int check_proof(const AuditCommand& command) {
   return kDone;
 }
 
-/// Opens a log that no server writes.
-govern::AuditLog log_for_writing(const AuditCommand& command) {
-  if (!std::filesystem::exists(command.path + "/checkpoint")) {
-    fail(Code::bad_input, "folder '{}': expected an audit log", command.path);
+/// A log that no server writes. Its events lie between a boot and a shutdown, so that it is closed in order.
+class OfflineLog {
+ public:
+  explicit OfflineLog(const AuditCommand& command) {
+    if (!std::filesystem::exists(command.path + "/checkpoint")) {
+      fail(Code::bad_input, "folder '{}': expected an audit log", command.path);
+    }
+    const std::string pem = govern::read_file(command.write.key, kMaxKeyBytes);
+    log_.emplace(govern::AuditOptions{
+        .folder = command.path,
+        .origin = command.write.origin.empty() ? origin_of_log(command.path) : command.write.origin,
+        .key = govern::SigningKey::from_pem(pem, fmt::format("file '{}'", command.write.key))});
+    log_->append({{"kind", "boot"}, {"build", FRAZIL_VERSION}, {"text", "frazil audit"}});
   }
-  const std::string pem = govern::read_file(command.write.key, kMaxKeyBytes);
-  const std::string origin = command.write.origin.empty() ? origin_of_log(command.path) : command.write.origin;
-  return govern::AuditLog({.folder = command.path,
-                           .origin = origin,
-                           .key = govern::SigningKey::from_pem(pem, fmt::format("file '{}'", command.write.key))});
-}
+
+  /// Runs `work` on the log, and closes the log also if it throws.
+  template <class F>
+  auto run(F work) {
+    try {
+      auto result = work(*log_);
+      close();
+      return result;
+    } catch (const Error&) {
+      close();
+      throw;
+    }
+  }
+
+ private:
+  void close() {
+    log_->append({{"kind", "shutdown"}, {"reason", "frazil audit"}});
+    log_->close();
+  }
+
+  std::optional<govern::AuditLog> log_;
+};
 
 /// Opens the keys of subjects, which must exist.
 govern::SubjectKeys subject_keys_of(const AuditCommand& command) {
@@ -249,9 +275,8 @@ govern::SubjectKeys subject_keys_of(const AuditCommand& command) {
 
 int erase_subject(const AuditCommand& command) {
   govern::SubjectKeys keys = subject_keys_of(command);
-  govern::AuditLog log = log_for_writing(command);
-  const govern::EraseResult result = log.erase(keys, command.write.subject);
-  log.close();
+  const govern::EraseResult result =
+      OfflineLog(command).run([&](govern::AuditLog& log) { return log.erase(keys, command.write.subject); });
   print_line(fmt::format("event {}: subject '{}' is erased, {} blobs are removed", result.event, result.subject,
                          result.blobs));
   return kDone;
@@ -264,17 +289,15 @@ int hold_entries(AuditCommand& command) {
   if (!command.write.subject.empty()) {
     command.write.hold.subject = subject_keys_of(command).id_of(command.write.subject);
   }
-  govern::AuditLog log = log_for_writing(command);
-  const std::uint64_t event = log.hold(command.write.hold);
-  log.close();
+  const std::uint64_t event =
+      OfflineLog(command).run([&](govern::AuditLog& log) { return log.hold(command.write.hold); });
   print_line(one_line(fmt::format("event {} holds entries for case '{}'", event, command.write.hold.case_name)));
   return kDone;
 }
 
 int release_entries(const AuditCommand& command) {
-  govern::AuditLog log = log_for_writing(command);
-  const std::uint64_t event = log.release(command.write.hold.case_name);
-  log.close();
+  const std::uint64_t event =
+      OfflineLog(command).run([&](govern::AuditLog& log) { return log.release(command.write.hold.case_name); });
   print_line(one_line(fmt::format("event {} releases case '{}'", event, command.write.hold.case_name)));
   return kDone;
 }
