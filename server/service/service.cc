@@ -153,6 +153,7 @@ Service::Reloaded Service::reload_config() try {
 /// Performs everything that may throw first, so that either all changes apply or none.
 Service::Reloaded Service::apply(ServerConfig next) {
   Reloaded reloaded{.left = differences(config_.state, next.state)};
+  if (next.governance != config_.governance) reloaded.left.emplace_back("governance");
   const bool other_memory = next.state.memory_bytes != config_.state.memory_bytes;
   const bool other_count = next.state.max_sequences != config_.state.max_sequences;
   next.state = with_limits(config_.state, next.state);
