@@ -64,6 +64,16 @@ std::string listed(const std::vector<std::string>& keys) {
   return text.empty() ? "nothing" : text;
 }
 
+/// Keeps what needs a restart in a new configuration as it was. Returns true if the rest differs: budgets and prices.
+bool take_live_governance(GovernanceConfig& next, const GovernanceConfig& now, std::vector<std::string>& left) {
+  GovernanceConfig live = now;
+  live.budget = next.budget;
+  live.cost = next.cost;
+  if (next != live) left.emplace_back("governance");
+  next = std::move(live);
+  return next != now;
+}
+
 /// Watches the path of a call if it is recorded and the policy has accepted a report of the target.
 void watch(Call& call, const Served& target, const ServiceOptions& options) {
   if (call.path == nullptr || options.governor == nullptr) return;
@@ -215,8 +225,7 @@ Service::Reloaded Service::reload_config(const std::string& user) try {
 /// Performs everything that may throw first, so that either all changes apply or none.
 Service::Reloaded Service::apply(ServerConfig next) {
   Reloaded reloaded{.left = differences(config_.state, next.state)};
-  if (next.governance != config_.governance) reloaded.left.emplace_back("governance");
-  next.governance = config_.governance;
+  const bool other_budget = take_live_governance(next.governance, config_.governance, reloaded.left);
   const bool other_memory = next.state.memory_bytes != config_.state.memory_bytes;
   const bool other_count = next.state.max_sequences != config_.state.max_sequences;
   next.state = with_limits(config_.state, next.state);
@@ -225,7 +234,7 @@ Service::Reloaded Service::apply(ServerConfig next) {
   const bool other_collector = next.paths.otlp != config_.paths.otlp || next.paths.otlp_tls != config_.paths.otlp_tls;
   std::shared_ptr<Otlp> collector = other_collector ? paths_.collector_of(next.paths) : nullptr;
   for (const std::string& model : models_->reconfigure(next)) reloaded.changed.push_back("models." + model);
-  if (next.governance != config_.governance) reloaded.changed.emplace_back("governance");
+  if (other_budget) reloaded.changed.emplace_back("governance.budget");
   costs_.budgets().replace(next);
   if (next.tenants != config_.tenants) {
     tenants_.replace(next.tenants);

@@ -34,7 +34,7 @@ using testing::IsEmpty;
 using Reason = std::optional<std::string>;
 
 /// Writes a line for each question, and rejects the lines in `rejected`.
-class Recorder : public frazil::Policy {
+class PolicyRecorder : public frazil::Policy {
  public:
   Reason check_file(const FileFacts& file) override {
     std::string line = "file " + std::string(name_of(file.kind)) + " " +
@@ -82,7 +82,7 @@ class Policies : public testing::Test {
   LoadOptions options() const { return {.policy = policy}; }
 
   std::filesystem::path folder_;
-  std::shared_ptr<Recorder> policy = std::make_shared<Recorder>();
+  std::shared_ptr<PolicyRecorder> policy = std::make_shared<PolicyRecorder>();
 };
 
 std::string adding_external() {
@@ -165,7 +165,7 @@ TEST_F(Policies, ChangesHaveAKindAndANote) {
 }
 
 TEST_F(Policies, APublishedModelKeepsItsPolicyAndGetsThatOfTheLiveModel) {
-  const auto other = std::make_shared<Recorder>();
+  const auto other = std::make_shared<PolicyRecorder>();
   LiveModel live(named("a", "Neg", options()));
   live.publish(named("b", "Exp", {.policy = other}), {});
   policy->take();
@@ -182,7 +182,7 @@ TEST_F(Policies, APublishedModelKeepsItsPolicyAndGetsThatOfTheLiveModel) {
 }
 
 TEST_F(Policies, ACallIsCheckedByThePoliciesOfTheCaller) {
-  const auto theirs = std::make_shared<Recorder>();
+  const auto theirs = std::make_shared<PolicyRecorder>();
   frazil::Registry::instance().put("head", LiveModel(named("h", "Neg", {.policy = theirs})));
   auto session = Model::from_text(R"(graph c(%x: f32[N]) {
     %y = frazil::Call(%x) {model = "head", takes = ["f32[N]"], gives = ["f32[N]"]} return y = %y })",
@@ -225,7 +225,7 @@ TEST_F(Policies, AnExceptionRejects) {
 /// Gives this process a policy, which it then has until it ends, and returns whether all is as expected.
 int governed_process(const std::string& path) {
   Model before = named("before", "Neg");
-  const auto policy = std::make_shared<Recorder>();
+  const auto policy = std::make_shared<PolicyRecorder>();
   frazil::install_policy(policy);
   LiveModel live(named("a", "Neg"));
   live.edit({"ada", ""}, [](Patch& patch) { patch.replace("y", patch.op("Abs", {patch.tap("y")})); });
@@ -241,7 +241,7 @@ int governed_process(const std::string& path) {
   EXPECT_THAT(message_of([&] { register_operator(made); }, Code::bad_input), HasSubstr("not operator"));
   EXPECT_THAT(message_of([&] { before.run({{"x", Array::of<float>({1}, {1})}}); }, Code::bad_input),
               HasSubstr("not run"));
-  EXPECT_EQ(message_of([&] { frazil::install_policy(std::make_shared<Recorder>()); }, Code::bad_input),
+  EXPECT_EQ(message_of([&] { frazil::install_policy(std::make_shared<PolicyRecorder>()); }, Code::bad_input),
             "install_policy: the process has a policy, which cannot be replaced");
   EXPECT_EQ(frazil::process_policy(), policy);
   return testing::Test::HasFailure() ? 1 : 0;
