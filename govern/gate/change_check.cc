@@ -81,7 +81,7 @@ Governor::Rejection Governor::check_action(Action action) {
 }
 
 Governor::Rejection Governor::check_pipeline(const Json& report, const ServedName& name, const Json* before,
-                                                    PendingEvents* pending) {
+                                             PendingEvents* pending) {
   Json facts = load_facts(report, name, {});
   if (before == nullptr) {
     return check_action({Hook::load, report, std::move(facts), {}, pending});

@@ -221,9 +221,9 @@ Governor::Rejection Governor::check_register(const RegisterQuestion& question) {
     constexpr const char* kClosed = "registrations are closed once requests are served";
     record({{"kind", "refuse"},
             {"hook", name_of(Hook::register_code)},
-                            {"rule", "default"},
-                            {"policy", rules->digest()},
-                            {"reason", kClosed}});
+            {"rule", "default"},
+            {"policy", rules->digest()},
+            {"reason", kClosed}});
     return kClosed;
   }
   Json event = {{"kind", "register"}, {"operator", question.name}};

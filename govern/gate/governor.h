@@ -121,7 +121,8 @@ class Governor : public std::enable_shared_from_this<Governor> {
 
   /// Returns a policy for LoadOptions::policy of one load, which knows the served name and carries the signature of the
   /// files to hook `load`. Edits of the model keep it. The governor lives as long as the policy.
-  std::shared_ptr<api::Policy> for_model(ServedName name, RunChecks runs = RunChecks::in_library, LoadContext context = {});
+  std::shared_ptr<api::Policy> for_model(ServedName name, RunChecks runs = RunChecks::in_library,
+                                         LoadContext context = {});
   /// Returns a policy for api::install_policy(). Hook `load` does not know signatures; use hook `file`.
   std::shared_ptr<api::Policy> for_process() { return for_model({}); }
 
@@ -129,7 +130,7 @@ class Governor : public std::enable_shared_from_this<Governor> {
   /// replaces, if more than the called models differs: `publish` is decided too, and recorded instead. `before` and
   /// `pending` may be null.
   Rejection check_pipeline(const Json& report, const ServedName& name, const Json* before = nullptr,
-                                            PendingEvents* pending = nullptr);
+                           PendingEvents* pending = nullptr);
   /// Records events before the change that they belong to takes effect. Throws Code::bad_input if the policy was
   /// replaced since they were decided, and Code::limit if they cannot be recorded.
   void record_pending(PendingEvents& pending);

@@ -56,7 +56,7 @@ class ModelPolicy : public api::Policy {
   LoadSignature signature_;
   std::map<std::string, std::string> files_;  ///< digests by name
   LoadContext context_;                       ///< until the load is decided
-  std::vector<api::ModelCall> calls_;  ///< of the definitions of this model so far
+  std::vector<api::ModelCall> calls_;         ///< of the definitions of this model so far
   DecisionsByDigest run_decisions_, dispatch_decisions_;
 };
 

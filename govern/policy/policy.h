@@ -71,8 +71,8 @@ struct RuleOnHook {
   double cost = 0;
   bool reads_request = false;
   bool tests_request = false;  ///< its result for an absent per-request field may differ from that for a present one
-  bool always = false;  ///< matches every input
-  bool never = false;   ///< matches no input
+  bool always = false;         ///< matches every input
+  bool never = false;          ///< matches no input
 };
 
 struct RuleResult {

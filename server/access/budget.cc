@@ -149,7 +149,7 @@ OverBudget Budget::refuse(const std::string& rule, const std::string& why, unsig
     ++refused_[rule];
   }
   const std::string whose = tenant_.empty() ? "" : "tenant '" + tenant_ + "': ";
-  return {rule, Refusal(status, whose + why, retry_s)};
+  return {rule, Refusal::plain(status, whose + why, retry_s)};
 }
 
 std::int64_t Budget::settle(const Amount& reserved, std::int64_t cost, Time now) {

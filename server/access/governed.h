@@ -14,7 +14,7 @@ inline govern::TenantRef tenant_of(const Tenants::Identity& identity) { return {
 
 /// Returns the answer to what a policy rejects: "the policy refuses WHAT: rule 'NAME': REASON".
 inline Refusal refused_by_policy(std::string_view what, const std::string& reason) {
-  return {Http::forbidden, "the policy refuses " + std::string(what) + ": " + reason};
+  return Refusal::plain(Http::forbidden, "the policy refuses " + std::string(what) + ": " + reason);
 }
 
 }  // namespace frazil::server

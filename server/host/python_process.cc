@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -49,6 +50,12 @@ std::string interpreter_path(const std::string& interpreter) {
   const std::string path = program_on_path(interpreter);
   if (path.empty() || ::access(path.c_str(), X_OK) != 0) {
     python_failed("'" + interpreter + "' cannot be started: " + text_of_errno(path.empty() ? ENOENT : errno));
+  }
+  std::array<char, 2> begin = {};
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  if (std::string_view(begin.data(), begin.size()) == "#!") {
+    python_failed("cannot be started: '" + path +
+                  "' is a script that starts another program; give the path of Python " + "itself as 'interpreter'");
   }
   return fs::absolute(path);
 }

@@ -27,7 +27,7 @@ struct PythonCommand {
   std::vector<std::string> outputs;      ///< NAME=TYPE, as NumPy writes the type
   std::vector<std::string> environment;  ///< NAME=VALUE, the complete environment
   SandboxSpec sandbox;
-  bool silent = false;                   ///< what it prints is discarded
+  bool silent = false;                                 ///< what it prints is discarded
   SandboxLevel level = SandboxLevel::none;             ///< a level that the system reaches
   std::optional<std::chrono::milliseconds> cpu_limit;  ///< processor time of one call, of all threads
 };

@@ -68,8 +68,8 @@ class CallNode : public StepNode {
                                       .explicit_version = policy.explicit_version};
     });
     if (reason) {
-      throw refused_by_policy("node '" + name() + "' to run version " + target.version() + " of '" + target.name() + "'",
-                              *reason);
+      throw refused_by_policy(
+          "node '" + name() + "' to run version " + target.version() + " of '" + target.name() + "'", *reason);
     }
   }
   /// Refuses a call whose time-out has passed, or had passed when a replayed request ran.

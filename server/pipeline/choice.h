@@ -22,25 +22,33 @@ std::int64_t index_of_block(const Flow& flow, const std::string& node, const std
     throw Refusal(Http::bad_request, "node '" + flow.path_of(node) + "' has no branch '" + name + "'");
   return at - list.begin();
 }
-// Reasons of steps that replace the chosen branch by a cheaper one. Replays force them.
-inline constexpr const char *kOverBudget = "budget", *kOverTime = "deadline";
-
 /// A branch that is entered, and why it replaces the chosen one.
 struct Afforded {
   std::size_t branch;
-  const char* why = "";  ///< kOverBudget or kOverTime; empty: it is the chosen one
+  const char* why = "";  ///< "budget", "deadline" or "as recorded"; empty: it is the chosen one
 };
 
-/// Returns the chosen branch if the request's budget and time can pay it, and otherwise the first of its cheaper
-/// branches that they can pay, or the last one. `list`: elements with a `block` and `cheaper`.
+/// Returns the chosen branch, or the cheaper one of it that a replayed request entered.
 template <class List>
-Afforded afforded(const Flow& flow, const List& list, std::size_t chosen) {
+Afforded recorded_branch(const std::string& recorded, const List& list, std::size_t chosen) {
+  for (std::optional<std::size_t> at = chosen; at; at = list[*at].cheaper) {
+    if (list[*at].block.name == recorded) return {.branch = *at, .why = *at == chosen ? "" : "as recorded"};
+  }
+  return {.branch = chosen};
+}
+
+/// Returns the chosen branch if the request's budget and time can pay it, and otherwise the first of its cheaper
+/// branches that they can pay, or the last one. A replay enters what was recorded. `list`: elements with a `block` and
+/// `cheaper`.
+template <class List>
+Afforded afforded(const Flow& flow, const std::string& node, const char* kind, const List& list, std::size_t chosen) {
+  if (is_replay(flow.recording)) return recorded_branch(flow.forced(node, kind).value_or(""), list, chosen);
   Afforded entered{.branch = chosen};
   while (const auto cheaper = list[entered.branch].cheaper) {
     const Block& block = list[entered.branch].block;
     const bool in_time = !flow.deadline || block.expected() < flow.left();
     if (in_time && flow.cost->enter_branch(&block)) break;
-    entered = {.branch = *cheaper, .why = in_time ? kOverBudget : kOverTime};
+    entered = {.branch = *cheaper, .why = in_time ? "budget" : "deadline"};
   }
   return entered;
 }

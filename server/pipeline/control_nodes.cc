@@ -101,7 +101,7 @@ class SwitchNode : public Node {
 
   /// Records that a case runs, and returns it: the chosen one, or a cheaper one.
   std::size_t enter(const Flow& flow, std::size_t chosen, const std::string& why) const {
-    const Afforded entered = afforded(flow, cases_, chosen);
+    const Afforded entered = afforded(flow, name(), "switch", cases_, chosen);
     const Block& block = cases_[entered.branch].block;
     count_taken(block);
     flow.decided({.node = name(), .kind = "switch", .taken = block.name, .why = *entered.why == 0 ? why : entered.why});

@@ -87,7 +87,7 @@ class SplitNode : public StepNode {
       why += "; '" + parts_.arms[arm].block.name + "' is rolled back";
       arm = parts_.baseline;
     }
-    if (const Afforded entered = afforded(*flow, parts_.arms, arm); entered.branch != arm) {
+    if (const Afforded entered = afforded(*flow, name(), "split", parts_.arms, arm); entered.branch != arm) {
       arm = entered.branch;
       why = entered.why;
     }

@@ -97,14 +97,14 @@ struct Call {
   Tenants::Identity identity = {};  ///< of a client's request
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
-  std::shared_ptr<const Served> target;  ///< keeps the serving version alive
-  std::shared_ptr<PathRecord> path;      ///< record of the path; may be null
-  std::shared_ptr<RequestCost> cost;     ///< pays for the work; null: the called version's ledger does
+  std::shared_ptr<const Served> target;       ///< keeps the serving version alive
+  std::shared_ptr<PathRecord> path;           ///< record of the path; may be null
+  std::shared_ptr<RequestCost> cost;          ///< pays for the work; null: the called version's ledger does
   std::shared_ptr<Recording> recording = {};  ///< record for replays, or a replay's; may be null
-  std::string trace;                     ///< W3C's traceparent; empty: none
-  std::string record_id;                 ///< id of the request as records show it
-  std::string node;                      ///< calling node of a pipeline; empty: a client
-  bool explicit_version = false;         ///< the client has named the version
+  std::string trace;                          ///< W3C's traceparent; empty: none
+  std::string record_id;                      ///< id of the request as records show it
+  std::string node;                           ///< calling node of a pipeline; empty: a client
+  bool explicit_version = false;              ///< the client has named the version
   /// Receives parts: answers before the last one with outputs of Served::emitted(). Called in order, before `done`, on
   /// any thread. An exception fails the request. Not called for a caller that has left. Null: only one answer is
   /// wanted.

@@ -564,9 +564,8 @@ void Loader::warn_of_skipped(const std::vector<Entry>& list) const {
 }
 
 PipelineRules Loader::rules_of(const ServerConfig& config) const {
-  return {.hides_details = config.has_personal(),
-          .least_sandbox = config.governance.sandbox,
-          .governor = source_.governor};
+  return {
+      .hides_details = config.has_personal(), .least_sandbox = config.governance.sandbox, .governor = source_.governor};
 }
 
 std::shared_ptr<const Repository> Loader::load_all() const {
@@ -626,8 +625,7 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, {});
-  made.repository =
-      Updater(rest, loads.repository(), "", workers_, notify_, rules_of(config), loads.pending()).run();
+  made.repository = Updater(rest, loads.repository(), "", workers_, notify_, rules_of(config), loads.pending()).run();
   loads.keep();
   config_ = config;
   *check_ = config.paths.check;

@@ -133,8 +133,8 @@ void seal_request(Json& event, const AuditedRequest& request, const Outcome& out
 
 void append_request(AuditedRequest& request, const Outcome& outcome) {
   RequestAudit& audit = *request.audit;
-  Json event = request_event(*request.served, request.tenant, outcome, Clock::now() - request.arrived,
-                             request.cost.get());
+  Json event =
+      request_event(*request.served, request.tenant, outcome, Clock::now() - request.arrived, request.cost.get());
   if (request.governed) govern::refer_to_run(event);
   event["steps"] = json_of_steps(*request.path);
   if (!audit.environment().empty()) event["environment"] = audit.environment();

@@ -229,8 +229,6 @@ Service::Reloaded Service::apply(ServerConfig next) {
   const bool other_memory = next.state.memory_bytes != config_.state.memory_bytes;
   const bool other_count = next.state.max_sequences != config_.state.max_sequences;
   next.state = with_limits(config_.state, next.state);
-  if (next.governance.sandbox != config_.governance.sandbox) reloaded.left.emplace_back("governance.sandbox");
-  next.governance.sandbox = config_.governance.sandbox;
   const bool other_collector = next.paths.otlp != config_.paths.otlp || next.paths.otlp_tls != config_.paths.otlp_tls;
   std::shared_ptr<Otlp> collector = other_collector ? paths_.collector_of(next.paths) : nullptr;
   for (const std::string& model : models_->reconfigure(next)) reloaded.changed.push_back("models." + model);

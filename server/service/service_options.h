@@ -55,11 +55,11 @@ struct ServiceOptions {
   std::function<std::uint64_t()> dropped_accesses = [] { return 0; };  ///< as that, of the access log
   std::shared_ptr<govern::Governor> governor;  ///< the policy of all served models; null: everything is permitted
   std::shared_ptr<govern::PolicySource> policy_source;  ///< of the governor's policy; null: it cannot be reloaded
-  std::shared_ptr<govern::AuditLog> audit;     ///< receives an event for each request; null: none
-  std::shared_ptr<govern::SubjectKeys> subject_keys;  ///< null: those of `config`, if any
-  Environment environment;                            ///< for events of requests
-  std::shared_ptr<DefinitionKeeper> keeper;           ///< stores definitions for replays; null: one by `config`, if any
-  std::shared_ptr<ExposureLog> exposures;             ///< receives the arms that splits choose; null: none
+  std::shared_ptr<govern::AuditLog> audit;              ///< receives an event for each request; null: none
+  std::shared_ptr<govern::SubjectKeys> subject_keys;    ///< null: those of `config`, if any
+  Environment environment;                              ///< for events of requests
+  std::shared_ptr<DefinitionKeeper> keeper;  ///< stores definitions for replays; null: one by `config`, if any
+  std::shared_ptr<ExposureLog> exposures;    ///< receives the arms that splits choose; null: none
   std::shared_ptr<LogSettings> log = std::make_shared<LogSettings>();  ///< of `notify`; clients may change them
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
   std::shared_ptr<api::Registry> registry;       ///< see Service::registry(); null: one of the service's own

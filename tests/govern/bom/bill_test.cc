@@ -193,8 +193,7 @@ TEST(Bills, AModelThatCannotBeLoadedHasTheReason) {
   const Served served;
   served.folder.write("broken.onnx", "not a model");
   const Json broken = component(served.bill(), "model:broken@1");
-  EXPECT_EQ(values_of(broken, "frazil:not-loaded"),
-            std::vector<std::string>{"file 'broken.onnx': it is not a complete ONNX file"});
+  EXPECT_EQ(values_of(broken, "frazil:not-loaded"), std::vector<std::string>{"the model is damaged or cut short"});
   EXPECT_TRUE(values_of(broken, "frazil:definition-digest").empty());
   EXPECT_EQ(broken["hashes"][0]["content"], hex(sha256("not a model")));
 }

@@ -259,9 +259,10 @@ TEST_F(SignedPolicies, AReloadThatFailsKeepsTheOldPolicy) {
 TEST_F(SignedPolicies, AreInForceUntilTheDocumentExpires) {
   const Moment end = moment_now() + 3600;
   sign(policy(1), 1, {"alice", "bob"}, end);
-  Moment now = end;
+  static Moment now;
+  now = end;
   const auto governor =
-      std::make_shared<Governor>(GovernorOptions{.policy = source().read().policy, .now = [&] { return now; }});
+      std::make_shared<Governor>(GovernorOptions{.policy = source().read().policy, .now = [] { return now; }});
   Input input(Hook::run);
   EXPECT_EQ(governor->ask(input, "m"), std::nullopt);
   now = end + 1;

@@ -75,7 +75,7 @@ const std::map<std::string, std::string> kRouteAnswers = {
     {"POST /v2/repository/models/{model}/unload", "401 403 403 200"},
     {"POST /v2/repository/models/{model}/reset", "401 403 403 400"},
     {"POST /v2/repository/config/load", "401 403 403 400"},  // there is no file
-    {"POST /v2/governance/erase", "401 403 403 400"},  // without a body
+    {"POST /v2/governance/erase", "401 403 403 400"},        // without a body
     {"POST /v2/repository/policy/load", "401 403 403 400"},  // there is no policy
     {"GET /v2/logging", "401 200 200 200"},
     {"POST /v2/logging", "401 403 403 400"},  // without a body

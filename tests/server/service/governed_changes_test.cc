@@ -24,7 +24,7 @@ using testing::HasSubstr;
 constexpr const char* kChangedToExp = "graph g(%x: f32[N,2]) { %y = Exp(%x) return y = %y }";
 constexpr const char* kChangesOrigin = "example.org/changes";
 constexpr const char* kChangesUsual =
-    "permit usual on file, load, edit, publish, roll_back, dispatch, run, register reason \"usual\";\n";
+    "permit usual on file, load, edit, publish, roll_back, dispatch, run, register, config, admin reason \"usual\";\n";
 constexpr const char* kNeedsApprovals =
     "forbid unapproved on publish when !within_envelope && approvals.count < 2 reason \"two approvals are missing\";\n";
 
