@@ -14,10 +14,3 @@ def flip_byte(log):
     data[len(data) // 2] ^= 4
     path.write_bytes(data)
     return path.relative_to(log)
-
-
-def cut_tail(log, before):
-    """Puts back the files that the tail has changed, as if it had never been written."""
-    for path in before.rglob("*"):
-        if path.is_file():
-            shutil.copy(path, log / path.relative_to(before))

@@ -73,7 +73,7 @@ class Stage:
         ended = subprocess.run(
             [self.frazil, *map(str, words)], capture_output=True, text=True, cwd=self.folder, timeout=120
         )
-        if ended.returncode != expect:
+        if expect is not None and ended.returncode != expect:
             said = (ended.stdout + ended.stderr).strip()
             raise Fault(f"frazil {' '.join(map(str, words))}: expected exit code {expect}, got {ended.returncode}: {said}")
         return ended.stdout + ended.stderr
@@ -93,13 +93,13 @@ class Stage:
 class Officer:
     """A person with a key pair."""
 
-    def __init__(self, stage, name, role):
-        self.stage, self.name, self.role = stage, name, role
+    def __init__(self, stage, name, *roles):
+        self.name, self.roles = name, roles
         stage.run("keygen", "-o", stage.path("keys", name))
         self.key, self.public = stage.path("keys", name + ".pem"), stage.path("keys", name + ".pub.pem")
 
     def entry(self):
-        return {"name": self.name, "roles": [self.role], "key": self.public.read_text()}
+        return {"name": self.name, "roles": list(self.roles), "key": self.public.read_text()}
 
 
 class Server:
@@ -140,8 +140,15 @@ class Server:
     def load(self, model, key):
         return self.ask(f"/v2/repository/models/{model}/load", {}, key)
 
-    def metric(self, name):
-        lines = self.ask("/metrics", port=self.metrics).body.splitlines()
+    def wait_for(self, text):
+        end = time.monotonic() + 30
+        while text not in self.process.log.read_text():
+            if time.monotonic() > end:
+                raise Fault(f"the server's log lacks '{text}': {self.last_line()}")
+            time.sleep(0.05)
+
+    def metric(self, name, key):
+        lines = self.ask("/metrics", key=key, port=self.metrics).body.splitlines()
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name)}
 
     def reload(self):

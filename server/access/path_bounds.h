@@ -27,9 +27,9 @@ struct PathBounds {
 class CostRatio {
  public:
   void add(double ratio) {
-    constexpr double kStep = 0.1, kShare = 0.95, kPart = 1.0 / 16, kMostGrowth = 2;
+    constexpr double kRise = 0.1, kQuantile = 0.95, kPart = 1.0 / 16, kMostGrowth = 2;
     const double high = high_.load(std::memory_order_relaxed), usual = usual_.load(std::memory_order_relaxed);
-    high_.store(high * (1 + kStep * (ratio > high ? kShare : kShare - 1)), std::memory_order_relaxed);
+    high_.store(high * (1 + kRise * (ratio > high ? kQuantile : kQuantile - 1)), std::memory_order_relaxed);
     const double seen = usual == 0 ? ratio : std::min(ratio, usual * kMostGrowth);
     usual_.store(usual == 0 ? seen : usual + (seen - usual) * kPart, std::memory_order_relaxed);
   }

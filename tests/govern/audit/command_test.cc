@@ -1,5 +1,6 @@
 // `frazil audit` and `frazil witness`, as an operator and a third party use them.
 #include <csignal>
+#include <cstdlib>
 #include <sstream>
 
 #include <arpa/inet.h>
@@ -11,6 +12,7 @@
 #include "error/tool.h"
 #include "govern/audit/subject_keys.h"
 #include "tests/govern/audit/audit_testing.h"
+#include "tests/paths.h"
 
 namespace frazil::govern::audit_testing {
 namespace {
@@ -102,6 +104,25 @@ TEST_F(AuditCommandTest, ShowsAndProvesEntries) {
   write_text(proof, text);
   EXPECT_EQ(run_tool({"audit", "check-proof", proof, "--key", key}).exit, 1);
   EXPECT_EQ(run_tool({"audit", "prove", log, "304"}).exit, 2);
+}
+
+/// The exit code of tests/govern/audit/check_proof.py, a verifier that shares no code with this one.
+int second_check(const std::string& proof, const std::string& key) {
+  const std::string script = test::source_dir() / "tests/govern/audit/check_proof.py";
+  const int status = std::system(("python3 '" + script + "' '" + proof + "' --key '" + key + "' >/dev/null").c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(AuditCommandTest, ProofsConvinceASecondVerifier) {
+  const std::string log = folder / "log", key = folder / "key", proof = folder / "p.tlog-proof";
+  for (const char* index : {"0", "255", "256", "303"}) {
+    ASSERT_EQ(run_tool({"audit", "prove", log, index, "-o", proof}).exit, 0);
+    EXPECT_EQ(second_check(proof, key), 0) << index;
+    std::string text = read_text(proof);
+    text.replace(text.find("index "), 7, index[0] == '3' ? "index 2" : "index 3");
+    write_text(proof, text);
+    EXPECT_EQ(second_check(proof, key), 1) << index;
+  }
 }
 
 /// Posts a body over HTTP to a port on this machine, and returns the whole answer.
