@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean test-audit test-replay test-violations test-signatures
+.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-governance demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean test-audit test-replay test-violations test-signatures
 .PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-leniency package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
@@ -92,6 +92,13 @@ robust-serve: configure  ## test the server with 10,000 idle clients, with slow 
 	@bench/serve/robust.py $(BUILD)
 	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
 	  bench/serve/changes.py $(BUILD)
+
+demo-governance:  ## govern a server in ten steps, from signed models to the proof of one request; prints the log's folder
+	@scripts/install-deps.sh --demo
+	@$(MAKE) --no-print-directory configure
+	@cmake --build $(BUILD) --target frazil_tool frazil_python
+	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
+	  examples/governance/demo.py --frazil $(BUILD)/frazil --folder $(BUILD)/governance
 
 demo-lazy: configure  ## compare the define-by-run examples with fixed graphs, and print a table
 	@cmake --build $(BUILD) --target lazy_examples

@@ -14,6 +14,7 @@
 #include "tool/bits_environment.h"
 #include "tool/commands.h"
 #include "tool/error.h"
+#include "tool/extent_ranges.h"
 #include "tool/govern_files.h"
 #include "tool/report.h"
 #include "tool/witness_client.h"
@@ -123,6 +124,7 @@ void add_governance(CLI::App& command, GovernanceOptions& to) {
                   "\"key\"}]}")
       ->type_name("FILE");
   add_signed_documents(command, to);
+  add_extents(command, to.extents);
   const auto audit =
       command.add_option("--audit", to.audit, "The folder of the audit log; it is made if it does not exist")
           ->type_name("DIR");
@@ -188,6 +190,7 @@ void govern_service(const GovernanceOptions& options, server::ServiceOptions& to
       .policy = std::move(read.policy),
       .trusted = trusted,
       .audit = to.audit,
+      .extents = extent_ranges(options.extents),
       .warn = [notify = to.notify](std::string_view text) { server::warn(notify, "policy", std::string(text)); },
       .policy_event = std::move(read.event),
       .evidence = std::move(evidence)});

@@ -15,6 +15,7 @@ namespace frazil::tool {
 struct GovernanceOptions {
   std::string policy, trust, policy_serials;
   std::size_t policy_signers = 0;
+  std::vector<std::string> extents;  ///< NAME=LEAST..MOST
   std::string approvals, environment, envelope;
   std::size_t envelope_signers = 1;
   std::string audit, audit_key, audit_origin = "localhost/frazil";

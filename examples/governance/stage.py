@@ -31,10 +31,12 @@ class Answer:
 class Process:
     """A process whose stderr goes to a file, in which a line says that it is ready."""
 
-    def __init__(self, command, log, ready):
+    def __init__(self, command, folder, log, ready):
         self.log = pathlib.Path(log)
         with self.log.open("w") as errors:
-            self.process = subprocess.Popen(command, stdout=errors, stderr=errors, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                command, stdout=errors, stderr=errors, stdin=subprocess.DEVNULL, cwd=folder
+            )
         self.found = None
         end = time.monotonic() + 60
         while self.found is None and self.process.poll() is None and time.monotonic() < end:
@@ -79,15 +81,13 @@ class Stage:
         return ended.stdout + ended.stderr
 
     def start(self, words, log, ready):
-        process = Process([self.frazil, *map(str, words)], self.path(log), ready)
+        process = Process([self.frazil, *map(str, words)], self.folder, self.path(log), ready)
         self.processes.append(process)
         return process
 
     def stop_all(self):
-        for process in self.processes:
-            if process.process.poll() is None:
-                process.process.kill()
-                process.process.wait()
+        for process in reversed(self.processes):
+            process.stop()
 
 
 class Officer:

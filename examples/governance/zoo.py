@@ -17,7 +17,7 @@ steps:
     switch:
       - name: clear
         when: max(first.probabilities) >= param('sure', 0.9)
-        results: {probabilities: first.probabilities, label: first.label}
+        results: {probabilities: first.probabilities, label: first.label, stage: first.stage, steps: first.steps}
       - {name: unclear, model: large, inputs: {image: image}, cheaper: clear}
   - name: second
     switch:

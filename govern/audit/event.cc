@@ -81,7 +81,7 @@ constexpr MemberRow kEdit[] = {
 };
 constexpr MemberRow kRefuse[] = {
     {"hook", MemberType::text, kMustBeThere, "decision point: \"load\", \"edit\", \"run\""},
-    {"rule", MemberType::text, kMustBeThere, "id of the rule that refused, or \"default\""},
+    {"rule", MemberType::text, kMustBeThere, "id of the rule that refused, \"default\", or \"reader\": the model cannot be read"},
     {"policy", MemberType::text, kMayBeAbsent, "digest of the policy in force"},
     {"reason", MemberType::text, kMayBeAbsent, "reason that the client received"},
     {"model", MemberType::text, kMayBeAbsent, "name of the model"},

@@ -122,8 +122,16 @@ void ServedModels::load(std::string_view name, Cause cause) {
            "loaded " + versions_text(*repository(), model) + " in " + milliseconds_text(Clock::now() - begun));
   } catch (const api::Error& error) {
     warn(options_.notify, model_subject(model), std::string("not changed: ") + error.what());
-    throw Refusal(Http::bad_request, error.what());
+    record_failed_load(model, error.what());
+    throw Refusal::plain(Http::bad_request, error.what());
   }
+}
+
+/// Records a load that fails for another reason than the policy, which records its refusals itself.
+void ServedModels::record_failed_load(const std::string& model, std::string_view reason) const {
+  if (options_.audit == nullptr || reason.contains("the policy refuses ")) return;
+  options_.audit->append_durable(
+      {{"kind", "refuse"}, {"hook", "load"}, {"rule", "reader"}, {"reason", reason}, {"model", model}});
 }
 
 void ServedModels::unload(std::string_view name, bool dependents, Cause cause) {

@@ -70,6 +70,7 @@ class ServedModels {
   }
 
  private:
+  void record_failed_load(const std::string& model, std::string_view reason) const;
   void swap_in(std::shared_ptr<const Repository> repository);
   void label(const Repository& models);
   void add_not_loaded(const Repository& models, std::vector<IndexEntry>& index) const;
