@@ -7,10 +7,10 @@
 #include <string>
 
 #include <frazil/error.h>
+#include <frazil/policy.h>
 
 #include "govern/base/digest.h"
 #include "govern/base/file.h"
-#include "govern/bom/onnx_facts.h"
 #include "govern/sign/approval.h"
 #include "govern/sign/bundle.h"
 #include "govern/sign/document.h"
@@ -117,7 +117,11 @@ void read(std::uint8_t kind, std::string_view text) {
     case 3: return read_report(text);
     case 4: return read_approval(text);
     case 5: return read_document(text);
-    default: (void)read_onnx_facts(text, "model");
+    default: {
+      const api::FileFacts facts{.content = std::as_bytes(std::span(text))};
+      (void)facts.operators();
+      (void)facts.external_locations();
+    }
   }
 }
 

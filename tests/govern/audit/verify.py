@@ -330,9 +330,9 @@ class Log:
             self.find("the history does not end with the cosigned checkpoint")
 
     def journal(self, size):
-        header, _, data = self.read("journal").partition(b"\n")
+        header, line_end, data = self.read("journal").partition(b"\n")
         match = re.fullmatch(rb"frazil-journal (0|[1-9]\d*)", header)
-        if not match or int(match[1]) > size:
+        if not match or not line_end or int(match[1]) > size:
             raise Violation("journal: it has no header, or begins after the checkpoint")
         index = int(match[1])
         while len(data) >= 2:

@@ -113,7 +113,7 @@ TEST_F(Replays, OfRandomPipelinesHaveEqualBits) {
     models.push_back("p" + std::to_string(i));
     folder_.write(models.back() + ".yaml", PipelineWriter(i + 1).pipeline());
   }
-  serve({.payloads = true, .keys = keys_.path()});
+  serve({.keys = keys_.path(), .payloads = true});
   std::vector<std::future<server::Outcome>> running;
   for (std::uint64_t i = 0; i < wanted; ++i) {
     running.push_back(ask(*service_, random_request(models)));
@@ -282,7 +282,7 @@ TEST_F(SingleReplays, OfWhatIfSayWhichAnswersAreToOtherInputs) {
 }
 
 TEST_F(SingleReplays, NameWhyTheyAreRefused) {
-  record("  - {name: m, model: dense, inputs: {x: x}}\n", "m.y", {.payloads = true, .keys = keys_.path()});
+  record("  - {name: m, model: dense, inputs: {x: x}}\n", "m.y", {.keys = keys_.path(), .payloads = true});
   EXPECT_EQ(replay().result, ReplayResult::equal) << replay().json().dump();
   server::Replayer keyless(log_.path(), "", here_);
   EXPECT_THAT(keyless.replay(requests().at(0)).cause, HasSubstr("the payload is sealed: give the folder of keys"));
