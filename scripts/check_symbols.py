@@ -30,11 +30,12 @@ def exports(nm, library, shared):
 def complaints(library, nm):
     shared = ".so" in pathlib.Path(library).name
     symbols = exports(nm, library, shared)
-    header = ROOT / "include/frazil/c.h"
-    declared = set(DECLARATION.findall(header.read_text()))
+    headers = [ROOT / "include/frazil" / name for name in ("c.h", "c_policy.h")]
+    declared = {name for header in headers for name in DECLARATION.findall(header.read_text())}
+    shown = " and ".join(header.name for header in headers)
     defined = {name for kind, name in symbols if kind in "TW" and name.startswith("frazil_")}
-    yield from (f"{name}: declared in {header.name}, not in the library" for name in sorted(declared - defined))
-    yield from (f"{name}: in the library, not declared in {header.name}" for name in sorted(defined - declared))
+    yield from (f"{name}: declared in {shown}, not in the library" for name in sorted(declared - defined))
+    yield from (f"{name}: in the library, not declared in {shown}" for name in sorted(defined - declared))
     if shared:
         others = sorted(name for _, name in symbols if not OURS.match(name))
         yield from (f"{name}: exported, although it is not of namespace frazil" for name in others)
@@ -42,7 +43,7 @@ def complaints(library, nm):
         soname = re.findall(r"\(SONAME\).*\[(.+)\]", output("readelf", "-d", library))
         if soname != [f"libfrazil.so.{major}"]:
             yield f"{library}: its SONAME is {soname or 'missing'}, expected libfrazil.so.{major}"
-    print(f"{len(declared & defined)} functions of {header.name}, {len(symbols)} symbols")
+    print(f"{len(declared & defined)} functions of {shown}, {len(symbols)} symbols")
 
 
 def main():

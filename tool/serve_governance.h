@@ -9,7 +9,7 @@
 #include "govern/audit/audit_log.h"
 #include "server/service/service_options.h"
 
-// What 'frazil serve' governs: the policy, approvals, and the audit log with its witnesses.
+// The options of 'frazil serve' for governance: the policy, approvals, and the audit log with its witnesses.
 namespace frazil::tool {
 
 struct GovernanceOptions {

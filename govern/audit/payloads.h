@@ -52,7 +52,7 @@ class PayloadIndex {
   std::map<std::string, Places> files_;  ///< by path
 };
 
-/// As PayloadIndex::get(), for one payload.
+/// Returns one payload, as PayloadIndex::get() does.
 std::string get_payload(const std::string& folder, std::uint64_t entry, const std::string& digest);
 /// Calls `found` with each payload's digest as it was written, and its bytes. Ignores an incomplete record at the end
 /// of a file. Throws Code::bad_input for a damaged file.

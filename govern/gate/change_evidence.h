@@ -12,7 +12,7 @@
 #include "govern/sign/document.h"
 #include "govern/sign/edit_envelope.h"
 
-// What persons signed for a change: approvals in a folder, and the envelope of edits.
+// The signed evidence for a change: approvals in a folder, and the envelope of edits.
 namespace frazil::govern {
 
 struct EvidenceOptions {
@@ -34,7 +34,7 @@ struct ChangeSubject {
   std::string author;                                            ///< empty: not known
 };
 
-/// What rules and the audit log get of a change.
+/// The evidence of a change, for rules and for the audit log.
 struct ChangeProof {
   Json approvals;                ///< the record `approvals` of the hooks edit, publish and roll_back
   bool within_envelope = false;  ///< the field of that name

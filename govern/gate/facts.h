@@ -13,7 +13,7 @@ Json file_facts(const api::FileFacts& file, const std::string& digest, const Loa
 Json load_facts(const Json& report, const ServedName& name, const LoadSignature& signature);
 /// `report` is report_of(change.to), `before` that of the model that is changed.
 Json change_facts(const api::Change& change, const Json& report, const Json& before, const ServedName& name);
-/// As that, for a pipeline. Its nodes and weights are not compared: these fields are absent.
+/// Returns the facts of a changed pipeline. Its nodes and weights are not compared: these fields are absent.
 Json change_facts(const Json& report, const Json& before, const ServedName& name);
 Json config_facts(const ConfigQuestion& question);
 Json register_facts(const RegisterQuestion& question, bool serving);

@@ -180,7 +180,7 @@ class Governor : public std::enable_shared_from_this<Governor> {
     std::string rule;
     std::string decision = {};  ///< the digest of its input; see DecisionLog
   };
-  /// What a refusal is about, for its event.
+  /// The subject of a refusal, for its event.
   struct About {
     std::string_view model, tenant = {};
     Json more = Json::object();  ///< further members

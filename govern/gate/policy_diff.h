@@ -8,7 +8,7 @@
 
 #include "govern/policy/policy.h"
 
-// What another policy would have changed of the decisions in an audit log.
+// The decisions in an audit log that another policy changes.
 namespace frazil::govern {
 
 /// A decision on an input without the fields that differ between requests.

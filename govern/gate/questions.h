@@ -9,7 +9,8 @@
 
 #include "govern/policy/input.h"
 
-// What programs ask a governor, as plain data: the records of govern/policy/hooks.cc. Absent values are absent fields.
+// The questions of programs to a governor, as plain data: the records of govern/policy/hooks.cc. Absent values are
+// absent fields.
 namespace frazil::govern {
 
 /// The predicted cost of a request.

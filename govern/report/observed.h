@@ -21,12 +21,12 @@ struct ObservedStep {
 /// Returns the steps of an event. They refer to `steps`. Members of another type are empty.
 std::vector<ObservedStep> observed_steps(const Json& steps);
 
-/// What a request took, as far as it is known.
+/// The measured use of a request, as far as it is known.
 struct ObservedCost {
   std::optional<double> operations, output_bytes, nanoseconds;
 };
 
-/// What recorded requests of one served version may have done, prepared from its report. Immutable.
+/// The paths that a report allows to requests of one served version. Immutable.
 class PathCheck {
  public:
   /// `model` and `version`: those under which it is served. Throws Code::bad_input for a damaged report.

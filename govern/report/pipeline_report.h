@@ -8,7 +8,7 @@
 
 namespace frazil::govern {
 
-/// What a formula reads.
+/// The values and parameters that a formula reads.
 struct RouteFormula {
   std::vector<std::size_t> values = {};
   std::vector<std::string> parameters = {};  ///< of the request

@@ -4,7 +4,7 @@
 
 namespace frazil::govern {
 
-/// What may influence the route and the outputs of a pipeline. The sources are
+/// The sources that may influence the route and the outputs of a pipeline. The sources are
 ///   tensor:NAME     an input of the pipeline
 ///   parameter:NAME  a parameter of the request that a formula reads
 ///   feature:NAME    an output of a step `features`, as "STEP.OUTPUT"

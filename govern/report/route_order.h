@@ -4,7 +4,7 @@
 
 namespace frazil::govern {
 
-/// What certainly runs before something else in a pipeline.
+/// The nodes that every path to a node of a pipeline passes.
 struct RouteOrder {
   /// [{to, always: [name]}] for each target that a path can reach: the targets and the nodes ("node 'check'") that have
   /// succeeded on every path to it. Those of called pipelines are included, except their nodes.

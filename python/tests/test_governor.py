@@ -60,8 +60,9 @@ def test_loads_and_edits_are_decided(policy):
 
 def test_rules_are_replaced_by_a_higher_serial(policy):
     governor = frazil.Governor(policy)
+    governor.replace(policy)  # the same text
     with pytest.raises(frazil.BadInput, match="serial"):
-        governor.replace(policy)
+        governor.replace(write_policy(policy, forbidden="Abs"))
     governor.replace(write_policy(policy, serial=2, forbidden="Abs"))
     with pytest.raises(frazil.BadInput, match="rule 'no_random'"):
         frazil.from_text(text("Abs"), policy=governor)

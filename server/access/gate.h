@@ -76,7 +76,8 @@ class Gate {
   /// all. Throws Refusal (forbidden). The action is recorded, and that of a route that changes something is on disk
   /// when this returns.
   void check_action(const Rule& rule, const Tenants::Identity& identity, std::string_view model) const;
-  /// As check_action(), for values of tensors. Returns whether answers contain them: see shows_tensors().
+  /// Checks an access to values of tensors, as check_action() does. Returns whether answers contain them: see
+  /// shows_tensors().
   bool check_tensors(const Tenants::Identity& identity, std::string_view model) const;
   govern::Governor* governor() const { return governor_.get(); }
   bool is_on(Feature feature) const;

@@ -18,7 +18,7 @@ struct PathBounds {
   std::optional<std::uint64_t> memory_bytes;  ///< nullopt: no bound
   std::string why;                            ///< the part without a bound, and its reason
   double width = 1;                           ///< the most workers that the request occupies at a time
-  /// What a branch with a cheaper one can cost beyond `cost_ns`, by its block; nullopt: no bound.
+  /// The cost of a branch with a cheaper one beyond `cost_ns`, by its block; nullopt: no bound.
   std::map<const void*, std::optional<double>> extra_ns;
 };
 

@@ -24,7 +24,7 @@ struct SandboxPath {
   bool operator==(const SandboxPath&) const = default;
 };
 
-/// What the process may use. The defaults are those of a step.
+/// The resources that the process may use. The defaults are those of a step.
 struct SandboxSpec {
   SandboxLevel least = SandboxLevel::no_network;  ///< a lower level is an error
   SandboxLevel most = SandboxLevel::isolated;     ///< no stricter level is tried; none turns the sandbox off
@@ -44,7 +44,7 @@ std::uint64_t default_memory();
 /// sources of random numbers. With `network` also the files for look-ups of names and for TLS.
 std::vector<SandboxPath> system_paths(bool network);
 
-/// What the system offers for sandboxes.
+/// The means of the system for sandboxes.
 struct SandboxSupport {
   bool filters = false;                 ///< seccomp
   int landlock = 0;                     ///< version of Landlock's interface; 0: none
@@ -60,7 +60,7 @@ struct SandboxReach {
 };
 /// Returns the level that a declaration reaches on a system: the field `sandbox` of the policy hook `external`.
 SandboxReach reach_of(const SandboxSpec& spec, const SandboxSupport& support);
-/// As reach_of() for this system. Throws api::Error (unsupported), which says what is missing, for a level below
+/// Returns reach_of() for this system. Throws api::Error (unsupported), which says what is missing, for a level below
 /// `spec.least`.
 SandboxReach require_reach(const SandboxSpec& spec, const SandboxSupport& support);
 

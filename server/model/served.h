@@ -17,7 +17,7 @@
 
 namespace frazil::server {
 
-/// What a policy has permitted for one served version, by tenant.
+/// The permits of a policy for one served version, by tenant.
 struct VersionDecisions {
   govern::KeptDecisions run;    ///< requests
   govern::KeptDecisions named;  ///< requests that name the version

@@ -14,7 +14,7 @@
 // The kinds of nodes.
 namespace frazil::server {
 
-/// Whom a policy is told about a call of a pipeline.
+/// The facts of a pipeline's call that a policy receives.
 struct CallPolicy {
   std::shared_ptr<govern::Governor> governor = {};  ///< null: there is no policy
   const char* by = "call";                          ///< the innermost node around the call: "split", "fallback", ...

@@ -20,7 +20,7 @@ class Governor;
 
 namespace frazil::server {
 
-/// What the server demands of the pipelines that it reads.
+/// The requirements of the server on the pipelines that it reads.
 struct PipelineRules {
   bool hides_details = false;  ///< as in HostScope; also true for a pipeline that declares personal values
   SandboxLevel least_sandbox = SandboxLevel::none;  ///< of steps that run in processes

@@ -7,8 +7,8 @@
 
 namespace frazil::server {
 
-/// What a pipeline was made from, apart from its models. The pipeline can be made from it again without its files.
-/// Plain data.
+/// The files from which a pipeline is made, without its models. The pipeline can be made from it again without its
+/// files. Plain data.
 struct PipelineSource {
   using Ports = std::vector<std::pair<std::string, std::string>>;  ///< names and types
   struct Function {

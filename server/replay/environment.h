@@ -5,8 +5,8 @@
 
 namespace frazil::server {
 
-/// What decides the bits of results besides a definition and its inputs: the build, the instruction set, the table of
-/// costs that chooses algorithms, settings. Empty: unknown.
+/// The properties of a process that decide the bits of results, besides a definition and its inputs: the build, the
+/// instruction set, the table of costs that chooses algorithms, settings. Empty: unknown.
 struct Environment {
   std::map<std::string, std::string> parts;
 

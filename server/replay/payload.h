@@ -10,8 +10,8 @@
 #include "server/request/recording.h"
 #include "server/request/request.h"
 
-// What the audit log records of a request so that it can be replayed. docs/reference/replay-payload.md specifies the
-// bytes.
+// The record of a request in the audit log, from which it can be replayed. docs/reference/replay-payload.md specifies
+// the bytes.
 namespace frazil::server {
 
 /// An output of a request. A large one is represented by its digest.

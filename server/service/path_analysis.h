@@ -10,7 +10,7 @@
 
 namespace frazil::server {
 
-/// What is known of a value before the request runs.
+/// The knowledge about a value before the request runs.
 struct KnownValue {
   bool ranked = false;                                     ///< `extents` has an element per axis
   std::vector<std::optional<api::ExtentRange>> extents;    ///< nullopt: any

@@ -19,7 +19,7 @@ struct PolicyReloaded {
 /// policy, or the new one is not accepted; the old one stays then.
 PolicyReloaded reload_policy(const ServiceOptions& options);
 
-/// As that, on SIGHUP: does nothing without a policy, and reports errors to `notify` only.
+/// Reloads the policy on SIGHUP: does nothing without a policy, and reports errors to `notify` only.
 void try_reload_policy(const ServiceOptions& options) noexcept;
 
 }  // namespace frazil::server

@@ -57,7 +57,7 @@ Json json_of_steps(const PathRecord& path) {
   return list;
 }
 
-/// What the end of a request needs to know of its beginning.
+/// The data of a request's beginning that its end needs.
 struct AuditedRequest {
   std::shared_ptr<RequestAudit> audit;
   bool governed;

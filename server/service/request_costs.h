@@ -37,7 +37,7 @@ class RequestCosts {
   /// Returns the nanoseconds that a caller's budget leaves today; nullopt: there is no limit.
   std::optional<std::int64_t> budget_left(const Call& call) { return budgets_.of(call.identity.name())->state().left; }
 
-  /// What a request is expected to cost.
+  /// The expected cost of a request.
   struct Expected {
     std::optional<double> cost_ns;              ///< nullopt: not known
     std::optional<std::uint64_t> memory_bytes;  ///< nullopt: no bound

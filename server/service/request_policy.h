@@ -9,7 +9,8 @@
 
 namespace frazil::server {
 
-/// What rules may read of a request before it runs. Functions are called if a rule reads it; null: it is absent.
+/// The fields that rules may read of a request before it runs. Functions are called if a rule reads it; null: it is
+/// absent.
 struct RunOutlook {
   std::function<std::optional<std::int64_t>()> budget_left = {};  ///< nanoseconds left in the tenant's budget
   std::function<govern::RunForecast()> forecast = {};

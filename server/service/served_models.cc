@@ -176,7 +176,24 @@ void ServedModels::label(const Repository& models) {
   has_personal_ = declared;
 }
 
+/// Records the definitions that a server without a policy is about to serve. A policy records them itself.
+void ServedModels::record_loads(const Repository& models) {
+  if (options_.audit == nullptr || options_.governor != nullptr) return;
+  for (const auto& served : models.all()) {
+    std::string& recorded = recorded_[{served->name(), served->version()}];
+    if (recorded == served->digest()) continue;
+    recorded = served->digest();
+    options_.audit->append_durable({{"kind", "load"},
+                                    {"model", served->name()},
+                                    {"version", served->version()},
+                                    {"definition", recorded},
+                                    {"policy", "none"},
+                                    {"rule", "none"}});
+  }
+}
+
 void ServedModels::swap_in(std::shared_ptr<const Repository> repository) {
+  record_loads(*repository);
   if (options_.keeper != nullptr) options_.keeper->keep(*repository);
   label(*repository);
   const std::scoped_lock lock(mutex_);

@@ -70,6 +70,7 @@ class ServedModels {
   }
 
  private:
+  void record_loads(const Repository& models);
   void record_failed_load(const std::string& model, std::string_view reason) const;
   void swap_in(std::shared_ptr<const Repository> repository);
   void label(const Repository& models);
@@ -83,6 +84,7 @@ class ServedModels {
   std::mutex loading_;        // serialises changes
   mutable std::mutex mutex_;  // guards repository_
   std::shared_ptr<const Repository> repository_;
+  std::map<std::pair<std::string, std::string>, std::string> recorded_;  // digests by name and version; see loading_
   std::unique_ptr<Loader> loader_;
 };
 

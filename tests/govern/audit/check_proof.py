@@ -9,7 +9,7 @@ import argparse
 import pathlib
 import sys
 
-from verify import Key, Violation, from_base64, read_checkpoint, read_note, sha
+from log_format import Key, Violation, from_base64, read_checkpoint, read_note, sha
 
 
 def root_by_path(index, size, leaf, path):

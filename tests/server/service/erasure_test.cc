@@ -42,7 +42,7 @@ class ErasureRequest : public testing::Test {
 
 TEST_F(ErasureRequest, ErasesASubject) {
   const std::string id = options_.subject_keys->id_of("alice");
-  EXPECT_EQ(erase(R"({"subject":"alice"})").body, R"({"subject":")" + id + R"(","event":0,"blobs":0})");
+  EXPECT_EQ(erase(R"({"subject":"alice"})").body, R"({"subject":")" + id + R"(","event":1,"blobs":0})");
   EXPECT_EQ(options_.subject_keys->find_id("alice"), std::nullopt);
   options_.audit->publish_checkpoint();
   std::vector<std::string> entries;

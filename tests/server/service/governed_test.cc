@@ -22,11 +22,14 @@ constexpr const char* kOrigin = "example.org/served";
 
 class ServedGovernance : public testing::Test {
  protected:
-  /// Serves the folder under rules that permit everything but `forbids`.
-  void serve(const std::string& forbids) {
+  void open_log() {
     audit_ =
         std::make_shared<govern::AuditLog>(govern::AuditOptions{.folder = log_.path(), .origin = kOrigin, .key = key_});
     audit_->append_durable({{"kind", "boot"}, {"build", "test"}});
+  }
+  /// Serves the folder under rules that permit everything but `forbids`.
+  void serve(const std::string& forbids) {
+    open_log();
     const std::string usual =
         "permit usual on file, load, edit, publish, roll_back, dispatch, run, register, external, config, admin when "
         "true reason \"usual\";\n";
@@ -91,6 +94,22 @@ TEST_F(ServedGovernance, LoadsAndRequestsAreRecorded) {
   const auto bad = ask(*service_, {.model = "triple", .inputs = {}}).get();
   EXPECT_FALSE(bad);
   EXPECT_THAT(events(), ElementsAre("boot", "policy", "load triple usual", "request triple ok", "request triple 400"));
+  expect_valid_log();
+}
+
+TEST_F(ServedGovernance, WithoutAPolicyLoadsAreRecordedAsWell) {
+  folder_.add("triple", kTriple);
+  open_log();
+  server::ServiceOptions options = options_of(folder_);
+  options.audit = audit_;
+  service_.emplace(std::move(options));
+  EXPECT_EQ(ask_for("triple"), "answered");
+  service_->load("triple");
+  folder_.add("triple", kExponential);
+  service_->load("triple");
+  EXPECT_EQ(ask_for("triple"), "answered");
+  EXPECT_THAT(events(),
+              ElementsAre("boot", "load triple none", "request triple ok", "load triple none", "request triple ok"));
   expect_valid_log();
 }
 
