@@ -58,8 +58,8 @@ std::string get_payload(const std::string& folder, std::uint64_t entry, const st
 /// of a file. Throws Code::bad_input for a damaged file.
 void read_payloads(const std::string& folder,
                    const std::function<void(std::string_view digest, std::string_view bytes)>& found);
-/// Removes payloads from files that begin before entry `end`. `drops` selects them by their digest. Nothing may write
-/// these files meanwhile. Throws Code::bad_input.
+/// Removes payloads from files that begin before entry `end`. `drops` selects them by their digest. These files must
+/// not be written meanwhile. Throws Code::bad_input.
 void remove_payloads(const std::string& folder, std::uint64_t end,
                      const std::function<bool(const std::string& digest)>& drops);
 

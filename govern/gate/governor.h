@@ -72,7 +72,7 @@ enum class RunChecks : std::uint8_t {
 };
 
 /// The tenants of the requests that the present thread runs, for hook `dispatch` of nodes frazil.Call. A batch has
-/// several. Scopes may be nested; the innermost counts. Without one, the tenant is empty.
+/// several. Scopes may be nested; the innermost applies. Outside of all scopes the tenant is empty.
 class RequestScope {
  public:
   explicit RequestScope(std::span<const TenantRef> tenants) : before_(current_) { current_ = tenants; }
@@ -89,7 +89,7 @@ class RequestScope {
 /// Asks the rules of a policy file at each hook, and records what it decided. Thread-safe.
 ///
 /// A rejection names the rule and its reason: "rule 'no_topk': TopK is not approved here". Functions named check_...
-/// return the rejection, or nullopt if the policy permits. An exception of theirs is a rejection, too. What is
+/// return the rejection, or nullopt if the policy permits. If one throws, the action is rejected as well. What is
 /// permitted is recorded before it has an effect; if it cannot be recorded, it is rejected. A policy that has expired
 /// permits nothing.
 class Governor : public std::enable_shared_from_this<Governor> {

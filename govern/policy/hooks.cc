@@ -265,7 +265,7 @@ The worst-case cost of a rule follows from the bounds; a rule over the hook's bu
 `--approvals` and `--envelope` (`ChangeEvidence`); without them, a rule that reads one cannot decide, and denies. A run of the library outside of a server is asked
 without the fields of `run` that are marked `per request`, and without a tenant.
 
-A request asks `run` once, for the version that answers the client; a pipeline does not ask it again for its steps. What the version runs asks `dispatch`:
+A request asks `run` once, for the version that answers the client; a pipeline does not ask it again for its steps. The calls of the version ask `dispatch`:
 steps of pipelines, and nodes `frazil.Call` of graphs, whose check is made when the node runs. A rejected arm of a `fallback` is a failed arm.
 
 `has(FIELD)` returns whether an optional field is present; reading an absent field is an error, which denies. Decisions of rules that read no field

@@ -93,6 +93,7 @@ std::vector<std::string> differences(const Json& approved, const Json& now) {
                                       "worst_operations",
                                       "worst_memory_bytes",
                                       "worst_output_bytes",
+                                      "draws",
                                       "max_steps"};
   std::vector<std::string> lines;
   for (const std::string member : kMembers) {

@@ -64,7 +64,8 @@ struct CalledReport {
   Json report;
 };
 
-/// Returns what can be said about all paths of a pipeline. It has the members of a model's report except `extents`,
+/// Returns what can be said about all paths of a pipeline. It has the members of a model's report except `extents`
+/// and `draws`,
 /// and:
 ///   models        [{name, version, digest}] that a path can run, also in arms of share 0; version and digest are
 ///                 null for a model that frazil.Call runs

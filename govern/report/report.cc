@@ -1,5 +1,6 @@
 #include "govern/report/report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -93,6 +94,7 @@ Json report_of(const api::Model& model, const ReportOptions& options) {
                  {"models", calls_of(model)},
                  {"endpoints", Json::array()},
                  {"code", Json::array()},
+                 {"draws", std::ranges::any_of(flow.nodes(), &api::GraphView::Node::draws)},
                  {"max_steps", nullptr},
                  {"extents", Json::object()},
                  {"worst_operations", number_of_bound(works ? std::optional(worst.operations) : std::nullopt)},

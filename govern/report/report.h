@@ -21,6 +21,7 @@ struct ReportOptions {
 ///                        file imports none
 ///   models               [{name, version}] that frazil.Call runs; version is null for the current one
 ///   endpoints, code      [], as a graph reaches nothing outside of the process
+///   draws                whether a node draws random numbers
 ///   max_steps            null, as a report does not limit runs
 ///   extents              {name: [least, most] or null} of the inputs, which the bounds assume
 ///   worst_operations, worst_cost_ns, worst_memory_bytes, worst_output_bytes

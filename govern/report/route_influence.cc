@@ -13,15 +13,6 @@ constexpr std::string_view kTensor = "tensor:";
 
 bool is_pipeline(const Json& report) { return report.contains("paths"); }
 
-bool draws_numbers(const Json& report) {
-  constexpr std::string_view kRandom[] = {"Bernoulli",        "Dropout",       "Multinomial",      "RandomNormal",
-                                          "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
-  return std::ranges::any_of(report.at("operators"), [&](const Json& op) {
-    return op.at("domain") == "" &&
-           std::ranges::find(kRandom, op.at("name").get_ref<const std::string&>()) != std::end(kRandom);
-  });
-}
-
 class RouteFlow {
  public:
   RouteFlow(const Route& route, const std::vector<CalledReport>& called) : called_(called) {
@@ -117,7 +108,7 @@ class RouteFlow {
     add_target(target_of(node), context, given);
     Sources all = both(given, context);
     const bool pipeline = is_pipeline(report);
-    const bool chance = !pipeline && draws_numbers(report);
+    const bool chance = !pipeline && report.at("draws").get<bool>();
     if (chance) all.add(source("chance"));
     add_called(node, report, context, all);
     const auto result = [&](const std::string& name) {

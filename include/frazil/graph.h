@@ -36,6 +36,7 @@ class GraphView {
     std::vector<std::uint32_t> outputs;
     std::vector<std::uint32_t> bodies;  ///< blocks of an If or a Loop
     Attributes attributes;              ///< those that differ from their default
+    bool draws = false;  ///< it draws random numbers, or its results may differ from run to run otherwise
   };
   /// A value: a parameter of a block, an output of a node, or a constant.
   struct Value {

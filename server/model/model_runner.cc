@@ -6,6 +6,7 @@
 #include <random>
 
 #include <frazil/error.h>
+#include <frazil/graph.h>
 
 #include "server/access/governed.h"
 #include "server/request/path_record.h"
@@ -86,14 +87,28 @@ class SharedTime {
   std::function<void(Nanoseconds)> use_;
   std::shared_ptr<BusyTotal> time_ = std::make_shared<BusyTotal>();
 };
-constexpr std::string_view kDraws[] = {"Bernoulli",     "Dropout",          "Multinomial",       "RandomNormal",
-                                       "RandomUniform", "RandomNormalLike", "RandomUniformLike", "frazil.Uniform"};
-constexpr std::string_view kVaries[] = {"Compress",    "If",          "Loop",   "NonMaxSuppression", "NonZero", "Scan",
-                                        "SequenceMap", "StringSplit", "Unique", "frazil.Call"};
+/// Returns true if a node of the model draws random numbers.
+bool draws_numbers(const api::GraphView& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](std::uint32_t id) { return graph.node(id).draws; });
+}
 
-bool uses_any(const api::Model& model, std::span<const std::string_view> operators) {
-  return std::ranges::any_of(
-      model.operators(), [&](const std::string& op) { return std::ranges::find(operators, op) != operators.end(); });
+/// Returns true for a type with an extent that only data determine, such as f32[?0,4].
+bool has_extent_of_data(std::string_view type) {
+  for (std::size_t at = type.find('?'); at < type.size(); at = type.find('?', at + 1)) {
+    if (at + 1 < type.size() && type[at + 1] >= '0' && type[at + 1] <= '9') return true;
+  }
+  return false;
+}
+
+/// Returns true if the values of inputs, not their extents, may decide what runs or the extents of a value.
+bool has_varying_flow(const api::Model& model, const api::GraphView& graph) {
+  if (!model.calls().empty()) return true;
+  return std::ranges::any_of(graph.nodes(), [&](std::uint32_t id) {
+    const api::GraphView::Node node = graph.node(id);
+    return !node.bodies.empty() || std::ranges::any_of(node.outputs, [&](std::uint32_t value) {
+      return has_extent_of_data(graph.value(value).type);
+    });
+  });
 }
 
 /// Returns a checksum of the results, without those that are states of a sequence: reading a growing state copies it.
@@ -158,8 +173,8 @@ ModelRunner::ModelRunner(const Served& served, const ModelParts& parts)
       model_(parts.model),
       options_(parts.options),
       calls_others_(!parts.model.calls().empty()),
-      draws_(uses_any(parts.model, kDraws)),
-      flow_varies_(uses_any(parts.model, kVaries)),
+      draws_(draws_numbers(api::GraphView(parts.model))),
+      flow_varies_(has_varying_flow(parts.model, api::GraphView(parts.model))),
       sessions_(parts.model, {.session = parts.options, .max_sessions = kMaxSessions}),
       check_(std::make_shared<ReferenceCheck>(parts.model, parts.check)) {
   const BusyScope scope(std::make_shared<RequestCost>(

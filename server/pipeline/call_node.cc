@@ -72,6 +72,7 @@ class CallNode : public StepNode {
           "node '" + name() + "' to run version " + target.version() + " of '" + target.name() + "'", *reason);
     }
   }
+
   /// Refuses a call whose time-out has passed, or had passed when a replayed request ran.
   void check_time(const Flow& flow) const {
     const std::string node = flow.path_of(name());

@@ -70,7 +70,6 @@ class Pipeline : public Served {
   /// Returns the root block.
   const Block& block() const { return parts_.block; }
   const PipelineGraph& graph() const { return graph_; }
-  /// Returns the values of the inputs, by position.
   const std::vector<Use>& uses() const { return parts_.uses; }
   const PipelineSource& source() const { return *parts_.source; }
   /// Returns true if its names still refer to the same versions.

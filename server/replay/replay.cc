@@ -82,14 +82,14 @@ std::uint64_t signed_size_of(const std::string& folder) {
 }  // namespace
 
 void add_change(ReplayChanges& changes, const std::string& text) {
-  constexpr std::string_view kInput = "input:", kModel = "model=";
+  constexpr std::string_view kInputPrefix = "input:", kModelPrefix = "model=";
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) refuse_change(text, "expected NAME=VALUE");
   const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
-  if (text.starts_with(kInput)) {
+  if (text.starts_with(kInputPrefix)) {
     if (!value.starts_with('@')) refuse_change(text, "expected input:NAME=@FILE.npy");
-    changes.inputs[name.substr(kInput.size())] = api::Array::read_npy(value.substr(1));
-  } else if (text.starts_with(kModel)) {
+    changes.inputs[name.substr(kInputPrefix.size())] = api::Array::read_npy(value.substr(1));
+  } else if (text.starts_with(kModelPrefix)) {
     const std::size_t slash = value.find('/');
     if (slash == std::string::npos || !version_from(value.substr(slash + 1))) {
       refuse_change(text, "expected model=NAME/VERSION");

@@ -9,7 +9,6 @@ namespace frazil::server {
 govern::EraseResult erase_subject(const ServiceOptions& options, const std::string& subject, const std::string& actor) {
   if (options.audit == nullptr) refuse("there is no audit log: start the server with --audit");
   if (options.subject_keys == nullptr) refuse("there are no keys of subjects: set governance.keys");
-  // The hook `admin` with action "erase" is asked here.
   try {
     return options.audit->erase(*options.subject_keys, subject, actor);
   } catch (const api::Error& error) {

@@ -116,13 +116,13 @@ void append_refused(std::string& to, std::uint64_t queues, const std::vector<std
 }
 
 void append_budgets(std::string& to, const std::vector<std::shared_ptr<const Budget>>& budgets, const auto& shows) {
-  constexpr double kNanosecondsInMs = 1e6;
+  constexpr double kBudgetUnit = 1e6;
   head(to, "frazil_budget_left", "gauge", "Milliseconds of cost that requests may still reserve today");
   for (const auto& budget : budgets) {
     const auto left = budget->state().left;
     if (!left || !shows(budget->tenant())) continue;
     line(to, "frazil_budget_left", "{tenant=\"" + escaped(budget->tenant()) + "\"}",
-         static_cast<double>(*left) / kNanosecondsInMs);
+         static_cast<double>(*left) / kBudgetUnit);
   }
 }
 

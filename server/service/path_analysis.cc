@@ -19,18 +19,18 @@ Cost sum(Cost a, Cost b) { return a && b ? Cost(*a + *b) : std::nullopt; }
 Cost most(Cost a, Cost b) { return a && b ? Cost(std::max(*a, *b)) : std::nullopt; }
 
 /// The bounds of a part of a request.
-struct Part {
+struct PathPart {
   Cost cost = 0, memory = 0;
   double width = 1;
 };
 
-Part sequence(const Part& a, const Part& b) {
+PathPart sequence(const PathPart& a, const PathPart& b) {
   return {sum(a.cost, b.cost), most(a.memory, b.memory), std::max(a.width, b.width)};
 }
-Part choice(const Part& a, const Part& b) {
+PathPart choice(const PathPart& a, const PathPart& b) {
   return {most(a.cost, b.cost), most(a.memory, b.memory), std::max(a.width, b.width)};
 }
-Part parallel(const Part& a, const Part& b) {
+PathPart parallel(const PathPart& a, const PathPart& b) {
   return {sum(a.cost, b.cost), sum(a.memory, b.memory), a.width + b.width};
 }
 
@@ -86,7 +86,7 @@ class Analysis {
   PathBounds bounds;
 
   /// Returns the part of a call, and sets what is known of its outputs, by position.
-  Part call(const Served& target, const std::vector<KnownValue>& inputs, std::vector<KnownValue>& outputs) {
+  PathPart call(const Served& target, const std::vector<KnownValue>& inputs, std::vector<KnownValue>& outputs) {
     if (const auto* const pipeline = dynamic_cast<const Pipeline*>(&target)) return of(*pipeline, inputs, outputs);
     const auto* const model = dynamic_cast<const ServedModel*>(&target);
     if (model == nullptr) return unbounded("model '" + target.name() + "' is not one that can be analysed");
@@ -96,14 +96,14 @@ class Analysis {
   }
 
  private:
-  Part unbounded(const std::string& why) {
+  PathPart unbounded(const std::string& why) {
     if (bounds.why.empty()) bounds.why = why;
     return {.cost = std::nullopt, .memory = std::nullopt};
   }
 
-  Part of(const ServedModel& model, const std::map<std::string, api::ExtentRange>& ranges) try {
+  PathPart of(const ServedModel& model, const std::map<std::string, api::ExtentRange>& ranges) try {
     const api::WorstCase worst = api::worst_case(model.model(), ranges);
-    Part part{.cost = worst.nanoseconds, .memory = static_cast<double>(worst.memory_bytes + worst.output_bytes)};
+    PathPart part{.cost = worst.nanoseconds, .memory = static_cast<double>(worst.memory_bytes + worst.output_bytes)};
     const auto note = [&](const std::vector<api::Unbounded>& parts, Cost& bound) {
       if (parts.empty()) return;
       bound = std::nullopt;
@@ -117,44 +117,44 @@ class Analysis {
     return unbounded("model '" + model.name() + "': " + error.what());
   }
 
-  Part of(const Pipeline& pipeline, const std::vector<KnownValue>& inputs, std::vector<KnownValue>& outputs) {
+  PathPart of(const Pipeline& pipeline, const std::vector<KnownValue>& inputs, std::vector<KnownValue>& outputs) {
     auto outer = std::exchange(values_, {});  // slots are unique in one pipeline only
     for (std::size_t i = 0; i < inputs.size(); ++i) values_[pipeline.input_slots()[i].id] = inputs[i];
-    const Part part = of(pipeline.block());
+    const PathPart part = of(pipeline.block());
     for (const Slot& slot : pipeline.block().results) outputs.push_back(value(slot));
     values_ = std::move(outer);
     return part;
   }
 
-  Part of(const Block& block) {
-    Part all;
+  PathPart of(const Block& block) {
+    PathPart all;
     for (const NodePtr& node : block.nodes) all = sequence(all, of(*node));
     return all;
   }
 
-  Part of(const Node& node) {
+  PathPart of(const Node& node) {
     const NodeView view = node.view();
     if (view.target != nullptr) return of_call(view);
     if (view.branches.empty()) return {};
     if (view.kind == "loop") return of_loop(view);
     if (view.kind == "shadow") return {.cost = 0, .memory = of(*view.branches[0].block).memory};
-    std::vector<Part> parts;
+    std::vector<PathPart> parts;
     for (const NodeView::Branch& branch : view.branches) parts.push_back(of(*branch.block));
     define_results(node, view);
     if (view.kind == "switch" || view.kind == "split") return of_choice(view, parts);
-    Part all = parts[0];
+    PathPart all = parts[0];
     for (std::size_t i = 1; i < parts.size(); ++i) {
       all = view.kind == "fallback" ? sequence(all, parts[i]) : parallel(all, parts[i]);
     }
     return all;
   }
 
-  Part of_call(const NodeView& view) {
+  PathPart of_call(const NodeView& view) {
     std::vector<KnownValue> inputs(view.target->inputs().size()), outputs;
     for (const auto& [name, slot] : view.inputs) {
       if (const auto at = position_of(view.target->inputs(), name)) inputs[*at] = value(slot);
     }
-    const Part part = call(*view.target, inputs, outputs);
+    const PathPart part = call(*view.target, inputs, outputs);
     for (const auto& [name, slot] : view.outputs) {
       const auto at = position_of(view.target->outputs(), name);
       if (at && *at < outputs.size()) values_[slot.id] = outputs[*at];
@@ -163,19 +163,19 @@ class Analysis {
   }
 
   /// Values that iterations hand on are unknown.
-  Part of_loop(const NodeView& view) {
-    Part body = of(*view.branches[0].block);
+  PathPart of_loop(const NodeView& view) {
+    PathPart body = of(*view.branches[0].block);
     if (body.cost) *body.cost *= static_cast<double>(view.most);
     return body;
   }
 
   /// Takes the larger branch, where a branch with a cheaper one counts as that one.
-  Part of_choice(const NodeView& view, const std::vector<Part>& parts) {
+  PathPart of_choice(const NodeView& view, const std::vector<PathPart>& parts) {
     const auto last_of = [&](std::size_t i) {
       while (view.branches[i].cheaper) i = *view.branches[i].cheaper;
       return i;
     };
-    Part all = parts[last_of(0)];
+    PathPart all = parts[last_of(0)];
     for (std::size_t i = 1; i < parts.size(); ++i) all = choice(all, parts[last_of(i)]);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!view.branches[i].cheaper) continue;
@@ -209,7 +209,7 @@ class Analysis {
 PathBounds path_bounds(const Served& target, const std::vector<KnownValue>& inputs) {
   Analysis analysis;
   std::vector<KnownValue> outputs;
-  const Part all = analysis.call(target, inputs, outputs);
+  const PathPart all = analysis.call(target, inputs, outputs);
   PathBounds bounds = std::move(analysis.bounds);
   bounds.cost_ns = all.cost;
   if (all.memory) bounds.memory_bytes = static_cast<std::uint64_t>(*all.memory);

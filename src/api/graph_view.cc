@@ -63,7 +63,8 @@ GraphView::Node GraphView::node(std::uint32_t id) const {
             .inputs = {},
             .outputs = numbers_of(node.out),
             .bodies = numbers_of(node.blocks),
-            .attributes = attributes_of(node)};
+            .attributes = attributes_of(node),
+            .draws = node.op->stateful};
   for (const frazil::Value v : node.in) made.inputs.push_back(v ? std::optional(v.id) : std::nullopt);
   return made;
 }

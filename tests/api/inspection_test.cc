@@ -49,6 +49,14 @@ Model branching() {
     return y = %y })");
 }
 
+TEST(GraphViews, ShowWhichNodesDraw) {
+  const GraphView graph(Model::from_text(
+      "graph g(%x: f32[2]) { %r = RandomNormalLike(%x) %b = Bernoulli(%x) %y = Add(%r, %b) return y = %y }"));
+  std::map<std::string, bool> drawing;
+  for (const std::uint32_t id : graph.nodes()) drawing[graph.node(id).op] = graph.node(id).draws;
+  EXPECT_EQ(drawing, (std::map<std::string, bool>{{"RandomNormalLike", true}, {"Bernoulli", true}, {"Add", false}}));
+}
+
 TEST(GraphViews, ShowNodesBlocksAndValues) {
   const GraphView graph(branching());
   std::map<std::string, GraphView::Node> nodes;

@@ -15,7 +15,7 @@ namespace {
 Json bounded_report(const char* digest) {
   return {{"digest", digest},           {"operators", Json::array()}, {"models", Json::array()},
           {"unbounded", Json::array()}, {"worst_operations", 10},     {"worst_cost_ns", 1000},
-          {"worst_memory_bytes", 1},    {"worst_output_bytes", 8}};
+          {"worst_memory_bytes", 1},    {"worst_output_bytes", 8},    {"draws", false}};
 }
 
 RouteNode observed_run(const std::string& name, const std::string& model) {

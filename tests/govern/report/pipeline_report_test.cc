@@ -19,6 +19,7 @@ Json report_with(double cost, double memory) {
           {"worst_memory_bytes", memory},
           {"worst_output_bytes", 1},
           {"models", Json::array()},
+          {"draws", false},
           {"unbounded", Json::array()}};
 }
 

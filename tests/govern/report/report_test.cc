@@ -143,7 +143,8 @@ TEST(Report, IsCanonicalAndComplete) {
   const Model model = Model::from_text(kRouter);
   const Json report = report_of(model, {.extents = {{"N", {1, 8}}, {"n", {0, 3}}, {"elsewhere", {1, 2}}}});
   const std::string expected =
-      R"x({"code":[],"digest":")x" + model.digest() + R"x(","endpoints":[],"extents":{"N":[1,8],"n":[0,3]},)x" +
+      R"x({"code":[],"digest":")x" + model.digest() +
+      R"x(","draws":false,"endpoints":[],"extents":{"N":[1,8],"n":[0,3]},)x" +
       R"x("influence":{"node 'refine' (Loop)":["n","x"],"output 'y'":["n","x"]},"max_steps":null,"models":[],"name":"router",)x" +
       R"x("operators":[{"count":1,"domain":"","name":"Add","opset":null},)x" +
       R"x({"count":1,"domain":"","name":"Loop","opset":null},{"count":1,"domain":"","name":"Neg","opset":null}],)x" +

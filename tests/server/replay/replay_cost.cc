@@ -47,7 +47,7 @@ TEST(ReplayCost, OfARequest) {
   std::cout << "CPU time of a request in us: no audit " << cost_of(false, {});
   std::cout << ", audit " << cost_of(true, {});
   std::cout << ", payload " << cost_of(true, {.payloads = true});
-  std::cout << ", sealed with commitments " << cost_of(true, {.payloads = true, .keys = keys.path()}) << "\n";
+  std::cout << ", sealed with commitments " << cost_of(true, {.keys = keys.path(), .payloads = true}) << "\n";
 }
 
 }  // namespace

@@ -160,15 +160,15 @@ TEST(FineHistogram, BucketsAreASixteenthWide) {
 TEST_F(Live, RedactedValuesAreNowhere) {
   options_.config.paths.redact = {"x"};
   server::Service service(options_);
-  ask_pipeline(service, 7.25F);
+  ask_pipeline(service, 7.251953125F);
   server::JsonText text;
   server::write_record(text, *service.paths().find(1), true);
   const std::string shown = text.take();
   EXPECT_THAT(shown, HasSubstr(R"x("inputs":{"x":"(redacted)"})x"));
   EXPECT_THAT(shown, HasSubstr(R"x("taken":"small","why":"(redacted)")x"));
-  EXPECT_THAT(shown, Not(HasSubstr("7.25"))) << "neither the input nor what the formula was true for";
+  EXPECT_THAT(shown, Not(HasSubstr("7.251953"))) << "neither the input nor what the formula was true for";
   EXPECT_THAT(shown, HasSubstr(R"x("outputs":{"y":"f32[1,2])x"));
-  EXPECT_EQ(service.paths().find(1)->inputs.at(0).second.values<float>()[1], 7.25F) << "kept for replays";
+  EXPECT_EQ(service.paths().find(1)->inputs.at(0).second.values<float>()[1], 7.251953125F) << "kept for replays";
 }
 
 TEST(Redaction, IsConfigured) {
