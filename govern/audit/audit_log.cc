@@ -21,6 +21,8 @@ namespace {
 using AuditClock = std::chrono::steady_clock;
 
 constexpr auto kRetryAfter = std::chrono::milliseconds(200);
+constexpr std::size_t kMostLate = 4096;  // entries; with more, the caller makes its own, which slows it down
+constexpr const char* kTooManyWait = "too many entries wait";
 
 }  // namespace
 
@@ -39,8 +41,12 @@ std::chrono::seconds parse_keep(std::string_view text, std::string_view what) {
 struct AuditLog::Impl {
   explicit Impl(AuditOptions given);
 
-  std::optional<std::uint64_t> append(Json event, std::string payload = {});
-  bool is_full(std::size_t entry, std::size_t payload, bool request) const;
+  std::uint64_t append(Json event);
+  std::optional<std::uint64_t> append_request(PendingEntry request);
+  std::int64_t time_stamp();
+  std::string reason_against(std::size_t bytes, std::size_t payload, std::size_t max_bytes) const;
+  std::uint64_t add(PendingEntry entry);
+  bool much_waits() const;
   void write();
   void write_batch(std::unique_lock<std::mutex>& lock);
   void checkpoint(std::unique_lock<std::mutex>& lock);
@@ -59,8 +65,8 @@ struct AuditLog::Impl {
   mutable std::mutex mutex;
   std::mutex files;
   std::condition_variable work, done, signed_more;
-  std::vector<std::string> queue, batch;              ///< batch: being written, or failed to be
-  std::vector<std::string> payloads, batch_payloads;  ///< of queue and of batch
+  std::vector<PendingEntry> queue;
+  std::vector<std::string> batch, batch_payloads;  ///< being written, or failed to be
   std::size_t queue_bytes = 0, payload_bytes = 0;
   bool new_payload_file = false;  ///< the next commit begins one
   std::uint64_t size = 0, durable = 0, signed_size = 0, witnessed_size = 0;
@@ -115,62 +121,70 @@ std::string AuditLog::Impl::refusal() const {
   return late ? witness_failure : "";
 }
 
-bool AuditLog::Impl::is_full(std::size_t entry, std::size_t payload, bool request) const {
-  return queue_bytes + entry > options.max_pending_bytes * (request ? 1 : 2) ||
-         payload_bytes + payload > options.max_pending_payloads;
+/// Returns a time that is not before those it returned earlier. Requires the lock.
+std::int64_t AuditLog::Impl::time_stamp() { return last_ms = std::max(last_ms, now_milliseconds()); }
+
+std::uint64_t AuditLog::Impl::append(Json event) {
+  if (event.is_object() && !event.contains("at")) {
+    const std::lock_guard lock(mutex);
+    event["at"] = format_time(time_stamp());
+  }
+  std::string entry = entry_of(event);
+  const std::lock_guard lock(mutex);
+  const std::string reason = reason_against(entry.size(), 0, 2 * options.max_pending_bytes);
+  if (!reason.empty()) fail(Code::limit, "audit log '{}': {}", options.folder, reason);
+  const std::size_t bytes = entry.size();
+  return add({.text = std::move(entry), .bytes = bytes});
 }
 
-std::optional<std::uint64_t> AuditLog::Impl::append(Json event, std::string payload) {
-  if (!payload.empty()) {
-    if (payload.size() > kMaxPayloadBytes) fail(Code::bad_input, "a payload has {} bytes", payload.size());
-    event["blobs"].push_back(digest_text(sha256(payload)));
-  }
+std::optional<std::uint64_t> AuditLog::Impl::append_request(PendingEntry request) {
   std::unique_lock lock(mutex);
-  const bool stamped = event.is_object() && event.contains("at");
-  if (!stamped && event.is_object()) {
-    last_ms = std::max(last_ms, now_milliseconds());
-    event["at"] = format_time(last_ms);
+  request.at_ms = time_stamp();
+  if (queue.size() >= kMostLate) {
+    lock.unlock();
+    make_entry(request);
+    lock.lock();
   }
-  lock.unlock();
-  if (const std::string fault = fault_of_event(event); !fault.empty()) {
-    fail(Code::bad_input, "audit event '{}': {}", event.is_object() ? event.value("kind", Json()).dump() : "", fault);
+  const std::string reason = reason_against(request.bytes, request.payload_bytes, options.max_pending_bytes);
+  if (reason.empty()) return add(std::move(request));
+  if (options.pressure != PressureMode::gap || closing || !conflict.empty()) {
+    fail(Code::limit, "audit log '{}': {}", options.folder, reason);
   }
-  std::string entry = canonical(event);
-  if (entry.size() > kMaxEntryBytes) {
-    fail(Code::bad_input, "audit event '{}': expected at most {} bytes, got {}: store parts as blobs",
-         event["kind"].get<std::string>(), kMaxEntryBytes, entry.size());
+  if (lost++ == 0) {
+    lost_since = format_time(request.at_ms);
+    lost_reason = reason == kTooManyWait ? "pressure" : "storage";
   }
-  const bool request = event["kind"] == "request";
-  lock.lock();
-  const std::string reason = refusal();
-  if (reason.empty() && !is_full(entry.size(), payload.size(), request)) {
-    queue_bytes += entry.size();
-    payload_bytes += payload.size();
-    queue.push_back(std::move(entry));
-    if (!payload.empty()) payloads.push_back(std::move(payload));
-    const bool much = queue_bytes > options.max_pending_bytes / 2 || payload_bytes > options.max_pending_payloads / 4;
-    if (queue.size() == 1 || much) work.notify_one();
-    return size++;
-  }
-  if (request && options.pressure == PressureMode::gap && !closing && conflict.empty()) {
-    if (lost++ == 0) {
-      lost_since = event["at"];
-      lost_reason = reason.empty() ? "pressure" : "storage";
-    }
-    return std::nullopt;
-  }
-  fail(Code::limit, "audit log '{}': {}", options.folder, reason.empty() ? "too many entries wait" : reason);
+  return std::nullopt;
+}
+
+/// Returns why an entry cannot be taken at present; empty if it can. Requires the lock.
+std::string AuditLog::Impl::reason_against(std::size_t bytes, std::size_t payload, std::size_t max_bytes) const {
+  if (std::string reason = refusal(); !reason.empty()) return reason;
+  const bool full = queue_bytes + bytes > max_bytes || payload_bytes + payload > options.max_pending_payloads;
+  return full ? kTooManyWait : "";
+}
+
+/// Requires the lock.
+std::uint64_t AuditLog::Impl::add(PendingEntry entry) {
+  queue_bytes += entry.bytes;
+  payload_bytes += entry.payload_bytes;
+  queue.push_back(std::move(entry));
+  if (queue.size() == 1 || much_waits()) work.notify_one();
+  return size++;
+}
+
+bool AuditLog::Impl::much_waits() const {
+  return queue_bytes > options.max_pending_bytes / 2 || payload_bytes > options.max_pending_payloads / 4;
 }
 
 /// Adds an event with the number of requests that were lost. Requires the lock.
 void AuditLog::Impl::add_gap() {
   if (lost == 0 || !failure.empty()) return;
-  last_ms = std::max(last_ms, now_milliseconds());
-  const Json gap{
-      {"at", format_time(last_ms)}, {"kind", "gap"}, {"lost", lost}, {"since", lost_since}, {"reason", lost_reason}};
-  queue.push_back(canonical(gap));
-  queue_bytes += queue.back().size();
-  ++size;
+  const std::string at = format_time(time_stamp());
+  std::string gap =
+      canonical({{"at", at}, {"kind", "gap"}, {"lost", lost}, {"since", lost_since}, {"reason", lost_reason}});
+  const std::size_t bytes = gap.size();
+  add({.text = std::move(gap), .bytes = bytes});
   lost = 0;
 }
 
@@ -181,14 +195,20 @@ bool AuditLog::Impl::checkpoint_due() const {
 }
 
 void AuditLog::Impl::write_batch(std::unique_lock<std::mutex>& lock) {
+  std::vector<PendingEntry> taken;
   if (batch.empty()) {
-    batch.swap(queue);
-    batch_payloads.swap(payloads);
+    taken.swap(queue);
     queue_bytes = payload_bytes = 0;
   }
   if (std::exchange(new_payload_file, false)) store.begin_payload_file();
-  if (batch.empty()) return;
+  if (batch.empty() && taken.empty()) return;
   lock.unlock();
+  for (PendingEntry& entry : taken) {
+    make_entry(entry);
+    batch.push_back(std::move(entry.text));
+    if (!entry.payload.empty()) batch_payloads.push_back(std::move(entry.payload));
+    entry = {};
+  }
   std::string fault;
   try {
     store.commit(batch, batch_payloads);
@@ -232,10 +252,7 @@ void AuditLog::Impl::write() {
   for (bool first = true;; first = false) {
     const auto idle = [&] { return queue.empty() && batch.empty() && lost == 0 && !checkpoint_due() && !closing; };
     if (!first && failure.empty()) work.wait_for(lock, options.checkpoint_every, [&] { return !idle(); });
-    const auto now = [&] {
-      return urgent || closing || checkpoint_asked || queue_bytes > options.max_pending_bytes / 2 ||
-             payload_bytes > options.max_pending_payloads / 4;
-    };
+    const auto now = [&] { return urgent || closing || checkpoint_asked || much_waits(); };
     if (!failure.empty()) {
       work.wait_for(lock, kRetryAfter, [&] { return closing; });
     } else if (!queue.empty()) {
@@ -254,7 +271,7 @@ void AuditLog::Impl::append_witness_event(const std::string& name, std::string_v
   try {
     append({{"kind", "witness"}, {"witness", name}, {"state", state}, {"text", text}});
   } catch (const Error&) {
-    // The log refuses events at present; the state shows in status().
+    return;  // the log refuses events at present; the state shows in status()
   }
 }
 
@@ -345,12 +362,15 @@ AuditLog::~AuditLog() {
   try {
     impl_->close();
   } catch (const std::exception&) {
-    // The next open finds what is missing, and says so.
+    return;  // the next open finds what is missing, and says so
   }
 }
 
-std::optional<std::uint64_t> AuditLog::append(Json event, std::string payload) {
-  return impl_->append(std::move(event), std::move(payload));
+std::uint64_t AuditLog::append(Json event) { return impl_->append(std::move(event)); }
+
+std::optional<std::uint64_t> AuditLog::append_request(std::function<RequestEntry()> make, std::size_t bytes,
+                                                      std::size_t payload_bytes) {
+  return impl_->append_request({.text = {}, .make = std::move(make), .bytes = bytes, .payload_bytes = payload_bytes});
 }
 
 void AuditLog::wait_durable(std::uint64_t index) {
@@ -365,13 +385,7 @@ void AuditLog::wait_durable(std::uint64_t index) {
 }
 
 std::uint64_t AuditLog::append_durable(Json event) {
-  if (event.is_object() && event.value("kind", "") == "request") {
-    const auto index = append(std::move(event));
-    if (!index) fail(Code::limit, "audit log '{}': entries cannot be written", impl_->options.folder);
-    wait_durable(*index);
-    return *index;
-  }
-  const std::uint64_t index = *append(std::move(event));
+  const std::uint64_t index = append(std::move(event));
   wait_durable(index);
   return index;
 }

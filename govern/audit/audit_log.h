@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "govern/audit/cosigner.h"
 #include "govern/audit/event.h"
 #include "govern/audit/log_store.h"
+#include "govern/audit/pending_entry.h"
 #include "govern/base/key.h"
 
 namespace frazil::govern {
@@ -80,13 +82,19 @@ class AuditLog {
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
-  /// Appends an event and returns its index. Sets `at` unless it is there. Returns nullopt for a request that is
-  /// counted as lost (PressureMode::gap). Throws Code::bad_input for an event that the table does not allow or that has
-  /// more than 65,535 bytes, and Code::limit if it cannot be written at present. The entry is not durable yet.
+  /// Appends an event and returns its index. Sets `at` unless it is there. Throws Code::bad_input for an event that the
+  /// table does not allow or that has more than 65,535 bytes, and Code::limit if it cannot be written at present. The
+  /// entry is not durable yet.
+  std::uint64_t append(Json event);
+  /// Appends an event `request`, at little cost for the caller: the writer's thread calls `make` once, before it writes
+  /// the entry. While thousands of entries wait, the caller's thread does, so that requests do not outrun the writer.
+  /// `bytes`: how many bytes `make` holds; those of a payload are counted apart. Returns nullopt for a request that is
+  /// counted as lost (PressureMode::gap). Throws Code::limit if it cannot be written at present.
   ///
-  /// `payload`: bytes that become durable with the entry, which names them in `blobs`; empty: none. At most
-  /// kMaxPayloadBytes. get_payload() returns them. They are not synced on their own, as put_blob() does.
-  std::optional<std::uint64_t> append(Json event, std::string payload = {});
+  /// `make` must not hold the log. If it throws, or makes what append() would not take, an event `gap` of reason
+  /// "fault" is in its place.
+  std::optional<std::uint64_t> append_request(std::function<RequestEntry()> make, std::size_t bytes,
+                                              std::size_t payload_bytes = 0);
   /// Waits until the entry at this index survives a crash. Throws Code::limit if writing fails meanwhile.
   void wait_durable(std::uint64_t index);
   /// Appends an event and waits until it is durable: for events that must precede their effect.

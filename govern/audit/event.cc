@@ -81,7 +81,8 @@ constexpr MemberRow kEdit[] = {
 };
 constexpr MemberRow kRefuse[] = {
     {"hook", MemberType::text, kMustBeThere, "decision point: \"load\", \"edit\", \"run\""},
-    {"rule", MemberType::text, kMustBeThere, "id of the rule that refused, \"default\", or \"reader\": the model cannot be read"},
+    {"rule", MemberType::text, kMustBeThere,
+     "id of the rule that refused, \"default\", or \"reader\": the model cannot be read"},
     {"policy", MemberType::text, kMayBeAbsent, "digest of the policy in force"},
     {"reason", MemberType::text, kMayBeAbsent, "reason that the client received"},
     {"model", MemberType::text, kMayBeAbsent, "name of the model"},
@@ -166,7 +167,8 @@ constexpr MemberRow kPrune[] = {
 constexpr MemberRow kGap[] = {
     {"lost", MemberType::number, kMustBeThere, "number of requests without an entry"},
     {"since", MemberType::text, kMustBeThere, "time of the first of them"},
-    {"reason", MemberType::text, kMustBeThere, "\"storage\" or \"pressure\""},
+    {"reason", MemberType::text, kMustBeThere, "\"storage\", \"pressure\", or \"fault\": the event could not be made"},
+    {"text", MemberType::text, kMayBeAbsent, "what was wrong with the event"},
 };
 constexpr MemberRow kRepair[] = {
     {"reason", MemberType::text, kMustBeThere, "what was found when the log was opened"},

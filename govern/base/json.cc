@@ -1,8 +1,10 @@
 #include "govern/base/json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "govern/base/error.h"
@@ -49,7 +51,16 @@ void append_integer(std::string& to, const Json& value) {
   to += value.dump();
 }
 
+/// Returns whether a text is written as it is.
+bool is_plain(const std::string& text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
 void append_string(std::string& to, const std::string& text) {
+  if (is_plain(text)) {
+    ((to += '"') += text) += '"';
+    return;
+  }
   try {
     to += Json(text).dump(-1, ' ', false, Json::error_handler_t::strict);
   } catch (const Json::type_error&) {
@@ -79,18 +90,29 @@ std::string utf16_key(const std::string& text) {
   return key;
 }
 
+/// Returns the names and values of an object in the order of RFC 8785.
+std::vector<Json::const_iterator> sorted_members(const Json& object) {
+  std::vector<Json::const_iterator> members;
+  members.reserve(object.size());
+  for (auto at = object.begin(); at != object.end(); ++at) members.push_back(at);
+  // Json sorts names by their bytes, which is the same order for plain ones.
+  if (!std::ranges::all_of(members, is_plain, [](const auto& at) -> const std::string& { return at.key(); })) {
+    std::ranges::sort(members, {}, [](const auto& at) { return utf16_key(at.key()); });
+  }
+  return members;
+}
+
 void append(std::string& to, const Json& value, int depth) {
   if (depth > kMaxDepth) fail(Code::bad_input, "JSON is nested deeper than {}", kMaxDepth);
   if (value.is_object()) {
-    std::vector<std::pair<std::string, const Json*>> members;
-    std::map<std::string, std::string> names;
-    for (const auto& [name, item] : value.items()) names.emplace(utf16_key(name), name);
-    char separator = '{';
-    for (const auto& [key, name] : names) {
-      append_string(to += std::exchange(separator, ','), name);
-      append(to += ':', value.at(name), depth + 1);
+    to += '{';
+    bool first = true;
+    for (const auto& member : sorted_members(value)) {
+      if (!std::exchange(first, false)) to += ',';
+      append_string(to, member.key());
+      append(to += ':', member.value(), depth + 1);
     }
-    to += names.empty() ? "{}" : "}";
+    to += '}';
   } else if (value.is_array()) {
     to += '[';
     for (std::size_t i = 0; i < value.size(); ++i) append(i == 0 ? to : to += ',', value[i], depth + 1);

@@ -8,6 +8,7 @@ PYBIND11_MODULE(_frazil, m) {
   options.disable_function_signatures();  // docstrings begin with a signature for inspect.signature()
   m.attr("__version__") = FRAZIL_VERSION;
   remember_main_thread();
+  watch_forks();
   bind_errors(m);
   bind_log(m);
   bind_dtypes(m);

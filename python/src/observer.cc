@@ -58,48 +58,48 @@ py::object PythonObserver::call(Function function, A&&... arguments) {
 // The lock is only acquired for overridden methods.
 void PythonObserver::run_begin() {
   if (!functions_[kRunBegin]) return;
-  const py::gil_scoped_acquire locked;
+  const Locked locked;
   call(kRunBegin);
 }
 void PythonObserver::run_end() {
   if (!functions_[kRunEnd]) return;
-  const py::gil_scoped_acquire locked;
+  const Locked locked;
   call(kRunEnd);
 }
 void PythonObserver::node_begin(const NodeEvent& event) {
   if (!functions_[kNodeBegin]) return;
-  const py::gil_scoped_acquire locked;
+  const Locked locked;
   call(kNodeBegin, node_of(event));
 }
 void PythonObserver::node_end(const NodeEvent& event) {
   if (!functions_[kNodeEnd]) return;
-  const py::gil_scoped_acquire locked;
+  const Locked locked;
   call(kNodeEnd, node_of(event));
 }
 void PythonObserver::branch(const NodeEvent& event, bool taken) {
   if (!functions_[kBranch]) return;
-  const py::gil_scoped_acquire locked;
+  const Locked locked;
   call(kBranch, node_of(event), taken);
 }
 void PythonObserver::iteration(const NodeEvent& event) {
   if (!functions_[kIteration]) return;
-  const py::gil_scoped_acquire locked;
+  const Locked locked;
   call(kIteration, node_of(event));
 }
 void PythonObserver::shapes_changed() {
   if (!functions_[kShapes]) return;
-  const py::gil_scoped_acquire locked;
+  const Locked locked;
   call(kShapes);
 }
 std::vector<std::string> PythonObserver::wanted() const { return wanted_; }
 void PythonObserver::value(const ValueEvent& event) {
   if (!functions_[kValue]) return;
-  const py::gil_scoped_acquire locked;
+  const Locked locked;
   call(kValue, event.name, object_of(event.value), tuple_of_numbers(event.iterations));
 }
 bool PythonObserver::without(std::string_view name, std::string_view why) {
   if (!functions_[kWithout]) return false;
-  const py::gil_scoped_acquire locked;
+  const Locked locked;
   const py::object answer = call(kWithout, name, why);
   return PyObject_IsTrue(answer.ptr()) == 1;
 }

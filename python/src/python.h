@@ -28,21 +28,20 @@ auto unlocked(F&& f) {
 }
 
 /// Acquires the interpreter's lock in functions that Frazil calls, on any thread. Throws Code::cancelled during the
-/// interpreter's finalisation, when the lock cannot be acquired.
+/// interpreter's finalisation, when the lock cannot be acquired. Children of fork() that fall into it are whole.
 class Locked {
  public:
-  Locked() : state_(state()) {}
-  ~Locked() { PyGILState_Release(state_); }
+  Locked();
+  ~Locked();
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
  private:
-  static PyGILState_STATE state() {
-    if (_Py_IsFinalizing() != 0) throw Error(Code::cancelled, "the interpreter ends");
-    return PyGILState_Ensure();
-  }
-  PyGILState_STATE state_;
+  PyThreadState* made_ = nullptr;  ///< the state of a thread that had none
+  PyGILState_STATE state_ = PyGILState_UNLOCKED;
 };
+/// Call it when the module is imported, before any Locked.
+void watch_forks();
 
 [[noreturn]] inline void refuse(const std::string& message) { throw Error(Code::bad_input, message); }
 

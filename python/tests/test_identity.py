@@ -7,6 +7,7 @@ import random
 import signal
 import threading
 import time
+import traceback
 
 import frazil
 import frazil.numpy as fnp
@@ -119,25 +120,27 @@ def test_modules_tell_arguments_by_their_bits():
 # ---- processes ----
 
 
-def ends_well(body, seconds=60):
-    """Whether a child that runs `body` ends by itself."""
+def end_of_child(body, seconds=60):
+    """Returns how a child that runs `body` ends."""
     child = os.fork()
     if child == 0:
         code = 1
         try:
             body()
             code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status) == 0
+            return f"ends with {os.waitstatus_to_exitcode(status)}"
         time.sleep(0.001)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return False
+    return f"runs after {seconds} s"
 
 
 def fork_beside(serve, child):
@@ -153,7 +156,7 @@ def fork_beside(serve, child):
         thread.start()
     try:
         for _ in range(15):
-            assert ends_well(child)
+            assert end_of_child(child) == "ends with 0"
     finally:
         stop = True
         for thread in threads:

@@ -2,11 +2,15 @@
 
 namespace frazil::server {
 
-void add_cost(govern::Json& event, RequestCost& cost) {
-  const auto paid = cost.settle();
-  event["cost"] = static_cast<std::uint64_t>(paid.count());
-  if (cost.price() == 1) return;
-  event["charge"] = static_cast<std::uint64_t>(static_cast<double>(paid.count()) * cost.price());
+CostFacts cost_facts(RequestCost* cost) {
+  return cost == nullptr ? CostFacts() : CostFacts{.paid = cost->settle(), .price = cost->price()};
+}
+
+void add_cost(govern::Json& event, const CostFacts& facts) {
+  if (!facts.paid) return;
+  event["cost"] = static_cast<std::uint64_t>(facts.paid->count());
+  if (facts.price == 1) return;
+  event["charge"] = static_cast<std::uint64_t>(static_cast<double>(facts.paid->count()) * facts.price);
 }
 
 bool CostEvents::is_due() {

@@ -15,9 +15,16 @@
 
 namespace frazil::server {
 
-/// Settles a request and adds what its tenant pays to its event: `cost` in nanoseconds, and `charge`, the same times
-/// the price, if there is a price.
-void add_cost(govern::Json& event, RequestCost& cost);
+/// What the tenant of a request pays.
+struct CostFacts {
+  std::optional<Nanoseconds> paid = {};  ///< nullopt: the request has no cost
+  double price = 1;
+};
+/// Settles a request. `cost` may be null.
+CostFacts cost_facts(RequestCost* cost);
+/// Adds the cost to the event of a request: `cost` in nanoseconds, and `charge`, the same times the price, if there is
+/// a price.
+void add_cost(govern::Json& event, const CostFacts& facts);
 
 /// Appends events `cost` to the audit log: the costs that are in no event of a request, as differences. Thread-safe.
 class CostEvents {

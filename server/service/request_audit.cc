@@ -15,7 +15,8 @@ namespace {
 
 using govern::Json;
 
-constexpr std::size_t kMaxListedSteps = 200;  // an event has at most 64 KiB
+constexpr std::size_t kMaxListedSteps = 200, kMaxBytesOfSteps = 32'768;  // an event has at most 64 KiB
+constexpr std::size_t kDigestBytes = 71;                                 // of "sha256:..."
 
 std::string random_text() {
   std::array<std::uint8_t, 8> bytes = {};
@@ -23,39 +24,8 @@ std::string random_text() {
   return govern::hex(bytes);
 }
 
-Json request_event(const Served& target, const std::string& tenant, const Outcome& outcome, Clock::duration time,
-                   RequestCost* cost) {
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
-  Json event = {{"kind", "request"},
-                {"model", target.name()},
-                {"version", target.version()},
-                {"definition", target.digest()},
-                {"status", outcome ? "ok" : std::to_string(static_cast<int>(outcome.error().status()))},
-                {"ms", static_cast<std::uint64_t>(std::max<std::int64_t>(ms, 0))}};
-  if (!tenant.empty()) event["tenant"] = tenant;
-  if (cost != nullptr) add_cost(event, *cost);
-  return event;
-}
-
-/// Returns the steps of a path without what may be personal: reasons, and the keys of splits.
-Json json_of_steps(const PathRecord& path) {
-  Json list = Json::array();
-  const std::vector<PathRecord::Step> steps = path.steps();
-  for (const PathRecord::Step& step : steps) {
-    if (list.size() == kMaxListedSteps) {
-      list.push_back({{"kind", "left out"}, {"taken", std::to_string(steps.size() - list.size()) + " steps"}});
-      break;
-    }
-    Json json = {{"kind", step.kind}};
-    const std::pair<const char*, const std::string*> members[] = {
-        {"node", &step.node}, {"model", &step.model}, {"version", &step.version}, {"taken", &step.taken}};
-    for (const auto& [name, value] : members) {
-      if (!value->empty()) json[name] = *value;
-    }
-    list.push_back(std::move(json));
-  }
-  return list;
-}
+/// The digest of an input or output, by its name.
+using NamedDigest = std::pair<std::string, std::string>;
 
 /// The data of a request's beginning that its end needs.
 struct AuditedRequest {
@@ -72,6 +42,59 @@ struct AuditedRequest {
   Payload payload;                       ///< without the events and the outcome
 };
 
+/// What an event states, as plain data: nothing in it belongs to the model or changes later.
+struct RequestFacts {
+  std::shared_ptr<RequestEntries> entries;
+  bool governed;
+  std::string model, version, definition, tenant;
+  std::optional<Http> error = {};  ///< nullopt: the request succeeded
+  std::chrono::milliseconds time;
+  CostFacts cost;
+  std::vector<PathRecord::Step> steps;
+  std::string unrecorded = {};
+  std::vector<NamedDigest> inputs = {}, outputs = {};  ///< that the event commits to
+  std::string subject = {}, subject_name = {};         ///< its identifier and its name; empty: nothing is sealed
+  std::string payload = {};                            ///< its bytes, not sealed
+};
+
+Json event_of(const RequestFacts& facts) {
+  Json event = {{"kind", "request"},
+                {"model", facts.model},
+                {"version", facts.version},
+                {"definition", facts.definition},
+                {"status", facts.error ? std::to_string(static_cast<int>(*facts.error)) : "ok"},
+                {"ms", static_cast<std::uint64_t>(facts.time.count())}};
+  if (!facts.tenant.empty()) event["tenant"] = facts.tenant;
+  add_cost(event, facts.cost);
+  if (facts.governed) govern::refer_to_run(event);
+  if (const std::string& environment = facts.entries->environment(); !environment.empty()) {
+    event["environment"] = environment;
+  }
+  if (!facts.unrecorded.empty()) event["unrecorded"] = facts.unrecorded;
+  return event;
+}
+
+/// Returns the steps of a path without what may be personal: reasons, and the keys of splits.
+Json json_of_steps(const std::vector<PathRecord::Step>& steps) {
+  Json list = Json::array();
+  std::size_t bytes = 0;
+  for (const PathRecord::Step& step : steps) {
+    if (list.size() == kMaxListedSteps || bytes > kMaxBytesOfSteps) {
+      list.push_back({{"kind", "left out"}, {"taken", std::to_string(steps.size() - list.size()) + " steps"}});
+      break;
+    }
+    Json json = {{"kind", step.kind}};
+    const std::pair<const char*, const std::string*> members[] = {
+        {"node", &step.node}, {"model", &step.model}, {"version", &step.version}, {"taken", &step.taken}};
+    for (const auto& [name, value] : members) {
+      if (!value->empty()) json[name] = *value;
+      bytes += value->size();
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 /// Returns the name of the subject whose data a request has.
 std::string subject_of(const Call& call, const GovernanceConfig& config) {
   const auto at = call.request.parameters.find(config.subject_parameter);
@@ -82,23 +105,24 @@ std::string subject_of(const Call& call, const GovernanceConfig& config) {
   return number != nullptr ? std::to_string(*number) : call.identity.name();
 }
 
-/// Commits to values by their digests. Names that the model does not have are the client's, and may be personal.
-template <class Commit>
-Json commitments(const std::vector<NamedArray>& values, const std::vector<api::Port>& ports, Commit commit) {
-  Json json = Json::object();
+/// Returns the digests of values. Names that the model does not have are the client's, and may be personal.
+std::vector<NamedDigest> digests_of(const std::vector<NamedArray>& values, const std::vector<api::Port>& ports) {
+  std::vector<NamedDigest> digests;
   for (const auto& [name, value] : values) {
-    if (position_of(ports, name)) json[name] = commit(name, digest_of_array(value));
+    if (position_of(ports, name)) digests.emplace_back(name, digest_of_array(value));
   }
-  return json;
+  return digests;
 }
 
 template <class Commit>
-void add_commitments(Json& event, const AuditedRequest& request, const Outcome& outcome, Commit commit) {
-  event["inputs"] = commitments(request.payload.inputs, request.served->inputs(),
-                                [&](const auto& name, auto digest) { return commit("input " + name, digest); });
-  if (!outcome) return;
-  event["outputs"] = commitments(outcome->outputs, request.served->outputs(),
-                                 [&](const auto& name, auto digest) { return commit("output " + name, digest); });
+void add_commitments(Json& event, const RequestFacts& facts, Commit commit) {
+  const std::pair<const char*, const std::vector<NamedDigest>*> members[] = {{"input", &facts.inputs},
+                                                                             {"output", &facts.outputs}};
+  for (const auto& [kind, digests] : members) {
+    if (kind == std::string_view("output") && facts.error) continue;
+    Json& json = event[std::string(kind) + "s"] = Json::object();
+    for (const auto& [name, digest] : *digests) json[name] = commit(kind + (" " + name), digest);
+  }
 }
 
 /// Returns the bytes of the payload, or "" if there is none; `unrecorded` then has the reason.
@@ -119,49 +143,94 @@ std::string payload_bytes(AuditedRequest& request, const Outcome& outcome) {
   return bytes;
 }
 
-/// Adds the commitments under the subject's key and seals the payload with it.
-void seal_request(Json& event, const AuditedRequest& request, const Outcome& outcome, std::string& payload) {
-  govern::SubjectKeys& keys = *request.audit->keys();
-  const std::string subject = request.audit->subject_id(request.subject), record = request.audit->next_record();
-  event["subject"] = subject;
-  event["record"] = record;
-  add_commitments(event, request, outcome, [&](const std::string& name, const std::string& digest) {
+/// Returns the entry with commitments under the subject's key, and the payload sealed with it.
+govern::RequestEntry sealed_entry(const RequestFacts& facts, const std::string& subject) {
+  govern::SubjectKeys& keys = *facts.entries->keys();
+  const std::string record = facts.entries->next_record();
+  govern::RequestEntry entry{.event = event_of(facts)};
+  entry.event["subject"] = subject;
+  entry.event["record"] = record;
+  add_commitments(entry.event, facts, [&](const std::string& name, const std::string& digest) {
     return keys.commit(subject, record, name, digest);
   });
-  if (!payload.empty()) payload = keys.seal(subject, record, payload);
+  if (!facts.payload.empty()) entry.payload = keys.seal(subject, record, facts.payload);
+  return entry;
+}
+
+/// Makes the entry of a request. Called by the log's writer.
+govern::RequestEntry entry_of(RequestFacts& facts) {
+  govern::RequestEntry entry;
+  if (facts.entries->keys() == nullptr) {
+    entry = {.event = event_of(facts), .payload = std::move(facts.payload)};
+    if (facts.entries->commits()) {
+      add_commitments(entry.event, facts, [](const std::string&, const std::string& digest) { return digest; });
+    }
+  } else {
+    try {
+      entry = sealed_entry(facts, facts.subject);
+    } catch (const api::Error&) {  // the subject was erased meanwhile: a new key is made
+      facts.entries->forget_subject(facts.subject_name);
+      entry = sealed_entry(facts, facts.entries->subject_id(facts.subject_name));
+    }
+  }
+  entry.event["steps"] = json_of_steps(facts.steps);
+  return entry;
+}
+
+RequestFacts facts_of(AuditedRequest& request, const Outcome& outcome) {
+  RequestEntries& entries = *request.audit->entries();
+  const auto time = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - request.arrived);
+  RequestFacts facts{.entries = request.audit->entries(),
+                     .governed = request.governed,
+                     .model = request.served->name(),
+                     .version = request.served->version(),
+                     .definition = request.served->digest(),
+                     .tenant = request.tenant,
+                     .time = std::max(time, std::chrono::milliseconds(0)),
+                     .cost = cost_facts(request.cost.get()),
+                     .steps = request.path->steps()};
+  if (!outcome) facts.error = outcome.error().status();
+  facts.payload = payload_bytes(request, outcome);
+  facts.unrecorded = request.unrecorded;
+  if (entries.commits()) {
+    facts.inputs = digests_of(request.payload.inputs, request.served->inputs());
+    if (outcome) facts.outputs = digests_of(outcome->outputs, request.served->outputs());
+  }
+  if (entries.keys() != nullptr) {
+    facts.subject_name = request.subject;
+    facts.subject = entries.subject_id(request.subject);
+  }
+  return facts;
+}
+
+/// Returns about the bytes that the facts hold without the payload.
+std::size_t size_of(const RequestFacts& facts) {
+  std::size_t bytes = sizeof(RequestFacts) + facts.tenant.size() + facts.subject_name.size();
+  bytes += facts.steps.size() * sizeof(PathRecord::Step);
+  bytes += (facts.inputs.size() + facts.outputs.size()) * (sizeof(NamedDigest) + kDigestBytes);
+  return bytes;
 }
 
 void append_request(AuditedRequest& request, const Outcome& outcome) {
-  RequestAudit& audit = *request.audit;
-  Json event =
-      request_event(*request.served, request.tenant, outcome, Clock::now() - request.arrived, request.cost.get());
-  if (request.governed) govern::refer_to_run(event);
-  event["steps"] = json_of_steps(*request.path);
-  if (!audit.environment().empty()) event["environment"] = audit.environment();
-  std::string payload = payload_bytes(request, outcome);
-  if (!request.unrecorded.empty()) event["unrecorded"] = request.unrecorded;
-  if (audit.keys() != nullptr) {
-    try {
-      seal_request(event, request, outcome, payload);
-    } catch (const api::Error&) {  // the subject was erased meanwhile: a new key is made
-      audit.forget_subject(request.subject);
-      seal_request(event, request, outcome, payload);
-    }
-  } else if (audit.config().commitments == Commitments::plain) {
-    add_commitments(event, request, outcome, [](const std::string&, std::string digest) { return digest; });
-  }
-  (void)audit.log().append(std::move(event), std::move(payload));
+  const auto facts = std::make_shared<RequestFacts>(facts_of(request, outcome));
+  const std::size_t bytes = size_of(*facts), payload = facts->payload.size();
+  (void)request.audit->log().append_request([facts] { return entry_of(*facts); }, bytes, payload);
 }
 
 }  // namespace
+
+RequestEntries::RequestEntries(Commitments commitments, std::string environment,
+                               std::shared_ptr<govern::SubjectKeys> keys)
+    : commits_(keys != nullptr || commitments == Commitments::plain),
+      environment_(std::move(environment)),
+      prefix_(random_text()),
+      keys_(std::move(keys)) {}
 
 RequestAudit::RequestAudit(std::shared_ptr<govern::AuditLog> log, GovernanceConfig config, std::string environment,
                            std::shared_ptr<govern::SubjectKeys> keys)
     : log_(std::move(log)),
       config_(std::move(config)),
-      environment_(std::move(environment)),
-      prefix_(random_text()),
-      keys_(std::move(keys)) {}
+      entries_(std::make_shared<RequestEntries>(config_.commitments, std::move(environment), std::move(keys))) {}
 
 bool RequestAudit::takes_payload() const {
   if (!config_.payloads || config_.share <= 0) return false;
@@ -170,16 +239,16 @@ bool RequestAudit::takes_payload() const {
   return std::uniform_real_distribution<double>()(random) < config_.share;
 }
 
-std::string RequestAudit::next_record() { return prefix_ + "-" + std::to_string(++records_); }
+std::string RequestEntries::next_record() { return prefix_ + "-" + std::to_string(++records_); }
 
-std::string RequestAudit::subject_id(const std::string& subject) {
+std::string RequestEntries::subject_id(const std::string& subject) {
   const std::scoped_lock lock(mutex_);
   if (const auto known = subjects_.find(subject); known != subjects_.end()) return known->second;
   if (subjects_.size() == kMaxSubjects) subjects_.clear();
   return subjects_[subject] = keys_->id_of(subject);
 }
 
-void RequestAudit::forget_subject(const std::string& subject) {
+void RequestEntries::forget_subject(const std::string& subject) {
   const std::scoped_lock lock(mutex_);
   subjects_.erase(subject);
 }
@@ -209,8 +278,7 @@ void audit_request(Call& call, const Served& target, std::shared_ptr<RequestAudi
       request->payload.wanted.push_back({.name = wanted.name, .classes = wanted.classes});
     }
   }
-  const bool commits = audit->keys() != nullptr || config.commitments == Commitments::plain;
-  if (commits || request->recording != nullptr) request->payload.inputs = call.request.inputs;
+  if (audit->entries()->commits() || request->recording != nullptr) request->payload.inputs = call.request.inputs;
   call.done = [request, done = std::move(call.done)](Outcome outcome) {
     try {
       append_request(*request, outcome);

@@ -13,19 +13,16 @@
 
 namespace frazil::server {
 
-/// Writes an event to an audit log for each request, and with it what a replay of the request needs. Thread-safe.
-class RequestAudit {
+/// What the entries of all requests share. The log's writer holds it, so it must not hold the log. Thread-safe.
+class RequestEntries {
  public:
   /// `environment`: Environment::digest(). `keys`: of subjects; null: payloads are not sealed.
-  RequestAudit(std::shared_ptr<govern::AuditLog> log, GovernanceConfig config, std::string environment,
-               std::shared_ptr<govern::SubjectKeys> keys);
+  RequestEntries(Commitments commitments, std::string environment, std::shared_ptr<govern::SubjectKeys> keys);
 
-  govern::AuditLog& log() const { return *log_; }
-  const GovernanceConfig& config() const { return config_; }
+  /// Returns whether events commit to inputs and outputs.
+  bool commits() const { return commits_; }
   const std::string& environment() const { return environment_; }
   govern::SubjectKeys* keys() const { return keys_.get(); }
-  /// Returns whether the next request's payload is recorded.
-  bool takes_payload() const;
   /// Returns a new name for a record.
   std::string next_record();
   /// Returns the identifier of a subject: see SubjectKeys::id_of().
@@ -36,13 +33,31 @@ class RequestAudit {
  private:
   static constexpr std::size_t kMaxSubjects = 10'000;
 
-  const std::shared_ptr<govern::AuditLog> log_;
-  const GovernanceConfig config_;
+  const bool commits_;
   const std::string environment_, prefix_;
   const std::shared_ptr<govern::SubjectKeys> keys_;
   std::atomic<std::uint64_t> records_ = 0;
   std::mutex mutex_;
   std::map<std::string, std::string> subjects_;  ///< identifiers; guarded by mutex_
+};
+
+/// Writes an event to an audit log for each request, and with it what a replay of the request needs. Thread-safe.
+class RequestAudit {
+ public:
+  /// As RequestEntries.
+  RequestAudit(std::shared_ptr<govern::AuditLog> log, GovernanceConfig config, std::string environment,
+               std::shared_ptr<govern::SubjectKeys> keys);
+
+  govern::AuditLog& log() const { return *log_; }
+  const GovernanceConfig& config() const { return config_; }
+  const std::shared_ptr<RequestEntries>& entries() const { return entries_; }
+  /// Returns whether the next request's payload is recorded.
+  bool takes_payload() const;
+
+ private:
+  const std::shared_ptr<govern::AuditLog> log_;
+  const GovernanceConfig config_;
+  const std::shared_ptr<RequestEntries> entries_;
 };
 
 /// Appends an event when the call ends, also if it fails. The event has the model, its version and digest, the status,

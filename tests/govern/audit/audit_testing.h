@@ -90,6 +90,11 @@ inline Json request_event(const std::string& definition, int number = 0) {
           {"decision", "d" + std::to_string(number)},
           {"cost", 1000 + number}};
 }
+inline std::optional<std::uint64_t> append_request(AuditLog& log, Json event, std::string payload = {}) {
+  const std::size_t bytes = payload.size();
+  auto make = [entry = RequestEntry{std::move(event), std::move(payload)}] { return entry; };
+  return log.append_request(std::move(make), 400, bytes);
+}
 inline Json shutdown_event() { return {{"kind", "shutdown"}}; }
 
 /// Appends boot, policy, a publication, requests and shutdown.

@@ -21,7 +21,7 @@ namespace frazil::govern::audit_testing {
   log.append(policy_event("policy 1"));
   log.append_durable(publish_event("definition 1", "policy 1"));
   for (int i = 0;; ++i) {
-    const auto index = log.append(request_event("definition 1", i));
+    const auto index = append_request(log, request_event("definition 1", i));
     if (i % 37 != 0) continue;
     log.wait_durable(*index);
     (void)!::write(pipe, &*index, sizeof *index);

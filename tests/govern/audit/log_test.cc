@@ -46,7 +46,7 @@ TEST(AuditLog, ThreadsAppendWithoutLoss) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&log] {
       for (int i = 0; i < 500; ++i) {
-        const auto index = log.append(request_event("definition 1", i));
+        const auto index = append_request(log, request_event("definition 1", i));
         if (i % 100 == 0) log.wait_durable(*index);
       }
     });
@@ -152,11 +152,11 @@ TEST(AuditLog, AFullDiskRefusesUntilThereIsSpace) {
     const FullDisk full(2000);
     log.append(boot_event());
     wait_for_failure(log, true);
-    EXPECT_THAT(error_of([&] { log.append(request_event("definition 1")); }), HasSubstr("File too large"));
+    EXPECT_THAT(error_of([&] { append_request(log, request_event("definition 1")); }), HasSubstr("File too large"));
     EXPECT_THAT(error_of([&] { log.append(policy_event("policy 1")); }), HasSubstr("File too large"));
   }
   wait_for_failure(log, false);
-  log.append(request_event("definition 1"));
+  append_request(log, request_event("definition 1"));
   log.append(shutdown_event());
   log.close();
   const VerifyReport report = verify(folder.path());
@@ -174,9 +174,9 @@ TEST(AuditLog, AFullDiskLeavesAGap) {
   log.publish_checkpoint();
   {
     const FullDisk full(2000);
-    log.append(request_event("definition 1"));
+    append_request(log, request_event("definition 1"));
     wait_for_failure(log, true);
-    for (int i = 0; i < 7; ++i) EXPECT_EQ(log.append(request_event("definition 1")), std::nullopt);
+    for (int i = 0; i < 7; ++i) EXPECT_EQ(append_request(log, request_event("definition 1")), std::nullopt);
     EXPECT_THAT(error_of([&] { log.append(policy_event("policy 1")); }), HasSubstr("File too large"));
     EXPECT_EQ(log.status().lost, 7);
   }
@@ -197,10 +197,58 @@ TEST(AuditLog, PendingEventsAreBounded) {
   AuditLog log(options);
   std::string error;
   for (int i = 0; i < 100000 && error.empty(); ++i) {
-    const std::string text = error_of([&] { log.append(request_event("definition 1", i)); });
+    const std::string text = error_of([&] { append_request(log, request_event("definition 1", i)); });
     if (text != "no error") error = text;
   }
   EXPECT_THAT(error, HasSubstr("too many entries wait"));
+}
+
+TEST(AuditLog, WhatCannotBeMadeIsAGap) {
+  const TemporaryFolder folder;
+  AuditLog log(options_of(folder.path()));
+  append_run(log, 1);
+  log.append(boot_event());
+  Json large = request_event("definition 1"), other = large, strange = large;
+  large["steps"] = Json::array({std::string(70000, 'x')});
+  other["kind"] = "boot";
+  strange["model"] = "\xff";
+  for (const Json& event : {large, other, strange}) append_request(log, event);
+  log.append_request([]() -> RequestEntry { throw std::runtime_error("no memory \xff"); }, 100);
+  append_request(log, request_event("definition 1", 7));
+  log.append(shutdown_event());
+  log.close();
+  const VerifyReport report = verify(folder.path());
+  EXPECT_EQ(findings_of(report), "");
+  EXPECT_EQ(report.kinds.at("gap"), 4);
+  EXPECT_EQ(report.lost, 4);
+  EXPECT_EQ(report.kinds.at("request"), 2);
+}
+
+TEST(AuditLog, RequestsAreMadeOnceAndInOrder) {
+  const TemporaryFolder folder;
+  AuditLog log(options_of(folder.path()));
+  append_run(log, 0);
+  log.publish_checkpoint();
+  std::vector<int> made;
+  {
+    const FullDisk full(2000);
+    for (int i = 0; i < 5; ++i) {
+      const auto index = log.append_request(
+          [i, &made] {
+            made.push_back(i);
+            return RequestEntry{request_event("definition 1", i)};
+          },
+          100);
+      EXPECT_EQ(index, i + 4);
+    }
+    wait_for_failure(log, true);
+  }
+  wait_for_failure(log, false);
+  EXPECT_EQ(log.append(boot_event()), 9);
+  log.append(shutdown_event());
+  log.close();
+  EXPECT_EQ(made, (std::vector{0, 1, 2, 3, 4}));
+  EXPECT_EQ(verify(folder.path()).kinds.at("request"), 5);
 }
 
 TEST(AuditLog, ProvesEntriesToThirdParties) {
@@ -265,7 +313,7 @@ TEST(Pruning, RemovesExpiredEntriesAndKeepsProofs) {
   const std::string shared = log.put_blob("a policy");
   with_blob["blobs"] = {shared};
   log.append(with_blob);
-  for (int i = 0; i < 2000; ++i) log.append(request_event("definition 1", i));
+  for (int i = 0; i < 2000; ++i) append_request(log, request_event("definition 1", i));
   with_blob = policy_event("policy 1");
   with_blob["blobs"] = {shared};
   log.append_durable(with_blob);

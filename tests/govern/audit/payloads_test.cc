@@ -34,7 +34,8 @@ class Payloads : public testing::Test {
 TEST_F(Payloads, AreFoundByTheirEntries) {
   for (const int session : {0, 1}) {
     AuditLog log = open();
-    for (int i = 0; i < 3; ++i) log.append(request_at(1000), "payload " + std::to_string(3 * session + i));
+    for (int i = 0; i < 3; ++i)
+      audit_testing::append_request(log, request_at(1000), "payload " + std::to_string(3 * session + i));
     log.close();
   }
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -47,8 +48,8 @@ TEST_F(Payloads, AreFoundByTheirEntries) {
 TEST_F(Payloads, OfARecordThatIsCutOffAreMissing) {
   {
     AuditLog log = open();
-    log.append(request_at(1000), "first");
-    log.append(request_at(1000), "second");
+    audit_testing::append_request(log, request_at(1000), "first");
+    audit_testing::append_request(log, request_at(1000), "second");
     log.close();
   }
   const auto file = std::filesystem::directory_iterator(path() + "/payloads")->path();
@@ -60,11 +61,12 @@ TEST_F(Payloads, OfARecordThatIsCutOffAreMissing) {
 TEST_F(Payloads, AreRemovedWithTheirEntries) {
   AuditLog log = open();
   const std::int64_t now = now_milliseconds();
-  for (int i = 0; i < 300; ++i) log.append(request_at(now - 100'000'000 + i), "old " + std::to_string(i));
-  for (int i = 0; i < 20; ++i) log.append(request_at(now), "new " + std::to_string(i));
+  for (int i = 0; i < 300; ++i)
+    audit_testing::append_request(log, request_at(now - 100'000'000 + i), "old " + std::to_string(i));
+  for (int i = 0; i < 20; ++i) audit_testing::append_request(log, request_at(now), "new " + std::to_string(i));
   log.publish_checkpoint();
   EXPECT_EQ(log.prune({{"request", std::chrono::hours(1)}}).dropped.at("request"), 256U);
-  log.append(request_at(now), "last");
+  audit_testing::append_request(log, request_at(now), "last");
   log.close();
   EXPECT_THROW(get_payload(path(), 0, digest_text(sha256("old 0"))), Error);
   EXPECT_EQ(get_payload(path(), 299, digest_text(sha256("old 299"))), "old 299");  // of a bundle that is not full
@@ -79,7 +81,7 @@ TEST_F(Payloads, ThatWereChangedAreFoundByTheVerifier) {
   {
     AuditLog log = open();
     log.append({{"kind", "boot"}, {"build", "test"}});
-    log.append(request_at(now_milliseconds()), "a payload of a request");
+    audit_testing::append_request(log, request_at(now_milliseconds()), "a payload of a request");
     log.close();
   }
   const auto blob_findings = [&] {

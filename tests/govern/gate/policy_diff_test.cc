@@ -149,7 +149,7 @@ class DiffOnLog : public testing::Test {
   std::uint64_t add_request(const Input& input) {
     Json event = audit::request_event("definition 1");
     event["decision"] = decisions_.keep(input);
-    return log_->append(std::move(event)).value();
+    return log_->append(std::move(event));
   }
   PolicyDiff diff(const Policy& before, const Policy& after, PolicyDiffOptions options = {}) {
     log_->close();

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "govern/base/json.h"
+
+// Entries that wait to be written to an audit log.
+namespace frazil::govern {
+
+/// An event `request` with its payload: bytes that become durable with the entry, which names them in `blobs`. At most
+/// kMaxPayloadBytes; empty: none. get_payload() returns them. They are not synced on their own, as put_blob() does.
+struct RequestEntry {
+  Json event;
+  std::string payload = {};
+};
+
+struct PendingEntry {
+  std::string text, payload = {};
+  std::function<RequestEntry()> make =
+      {};                  ///< of a request; if there is one, make_entry() sets the text and the payload
+  std::int64_t at_ms = 0;  ///< the time of that request
+  std::size_t bytes = 0, payload_bytes = 0;  ///< that it holds, about
+};
+
+/// Returns the entry of an event: canonical JSON. Throws Code::bad_input for an event that the table does not allow or
+/// that has more than 65,535 bytes.
+std::string entry_of(const Json& event);
+
+/// Calls PendingEntry::make if it is there, and removes it. What that makes wrong is an event `gap` of reason "fault"
+/// instead.
+void make_entry(PendingEntry& pending);
+
+}  // namespace frazil::govern
