@@ -3,8 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-governance demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean test-audit test-replay test-violations test-signatures
-.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-leniency package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
+.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-governance demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean test-audit test-replay test-violations test-signatures test-leniency
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24

@@ -13,17 +13,17 @@ MAX_FILE = 800
 MAX_FUNCTION = 80
 MAX_IN_FOLDER = 45  # files in a folder of src
 MAX_METHODS = 25  # without constructors, destructors and operators
-FOLDERS = ("src", "include", "server", "compat", "tool", "python")
+FOLDERS = ("src", "include", "server", "govern", "compat", "tool", "python")
 
 # Classes over MAX_METHODS that may stay as large as they are, and not grow.
 LARGE_CLASSES = {
     "Array": 29,  # public API
+    "Compiler": 29,  # of rules: a method for each form of an expression
+    "Governor": 32,  # a method for each hook
     "GrpcSession": 26,
     "HttpConnection": 29,
     "OrtApi": 53,  # a table of pointers, given by ONNX Runtime
     "PipelineReader": 26,
-    "Served": 31,
-    "Service": 29,
 }
 
 # Ignored when scanning for braces: comments, strings, characters, preprocessor lines.

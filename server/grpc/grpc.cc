@@ -55,20 +55,20 @@ std::string server_metadata(const Quick& call) {
 
 std::string model_metadata(const Quick& call) {
   const auto [name, version] = proto::read_model_name(call.message);
-  const auto served = call.service.find(name, version);
+  const auto served = call.service.models().find(name, version);
   return proto::write_model_metadata(*served, call.service.repository()->versions(name));
 }
 
 std::string model_config(const Quick& call) {
   const auto [name, version] = proto::read_model_name(call.message);
-  return proto::write_model_config(*call.service.find(name, version));
+  return proto::write_model_config(*call.service.models().find(name, version));
 }
 
 /// Writes the statistics of a model, or without a name those of all models that the caller may use.
 std::string model_statistics(const Quick& call) {
   const auto [name, version] = proto::read_model_name(call.message);
   if (name.empty()) return proto::write_model_statistics(call.service.models().seen_by(call.identity), call.identity);
-  const auto served = call.service.find(name, version);
+  const auto served = call.service.models().find(name, version);
   return proto::write_model_statistics(
       version.empty() ? call.service.repository()->versions(name) : std::vector{served}, call.identity);
 }
@@ -173,11 +173,13 @@ void change(Service& service, const GrpcCall& call, const Done& done,
 }
 
 void load(Service& service, const GrpcCall& call, const Done& done) {
-  change(service, call, done, [](Service& of, const proto::RepositoryRequest& asked) { of.load(asked.model); });
+  change(service, call, done,
+         [](Service& of, const proto::RepositoryRequest& asked) { of.models().load(asked.model); });
 }
 void unload(Service& service, const GrpcCall& call, const Done& done) {
-  change(service, call, done,
-         [](Service& of, const proto::RepositoryRequest& asked) { of.unload(asked.model, asked.unload_dependents); });
+  change(service, call, done, [](Service& of, const proto::RepositoryRequest& asked) {
+    of.models().unload(asked.model, asked.unload_dependents);
+  });
 }
 
 /// The functions by which a method writes responses.
@@ -252,7 +254,7 @@ bool take_empty_end(InferRequest& request) {
 /// Returns the model of a request. Throws Refusal.
 std::shared_ptr<const Served> target_of(const Service& service, const GrpcCall& call) {
   const auto [name, version] = proto::model_of_infer(*call.message);
-  return service.find(name, version);
+  return service.models().find(name, version);
 }
 
 /// Reads a request and runs its model. Throws Refusal.

@@ -125,7 +125,7 @@ std::string write_model_metadata(const Served& served, const ServedModels& versi
   to.add_string(3, platform.data(), platform.size());
   for (const api::Port& port : client_inputs(served))
     add_tensor(to, 4, port.name, protocol_datatype(port), protocol_shape(port));
-  for (const api::Port& port : served.all_outputs())
+  for (const api::Port& port : all_outputs(served))
     add_tensor(to, 5, port.name, protocol_datatype(port), protocol_shape(port));
   return bytes;
 }

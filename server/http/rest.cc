@@ -198,7 +198,7 @@ Rest::Admitted Rest::admit_request(const Message& head) const {
   admitted.identity_ = service_.gate().admit(rule, credentials_of(head));
   const Names& names = admitted.names_;
   if (!names.model.empty()) admitted.identity_.check(names.model);
-  if (rule.access == Access::model) admitted.served_ = service_.find(names.model, names.version);
+  if (rule.access == Access::model) admitted.served_ = service_.models().find(names.model, names.version);
   return admitted;
 }
 
@@ -304,7 +304,7 @@ void Rest::change(const ActiveRequest& asked, Done done, std::function<Reply()> 
 void Rest::load(ActiveRequest asked, Done done) const {
   (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
-    this_.service_.load(model);
+    this_.service_.models().load(model);
     return Reply{.body = "{}"};
   });
 }
@@ -312,14 +312,14 @@ void Rest::load(ActiveRequest asked, Done done) const {
 void Rest::unload(ActiveRequest asked, Done done) const {
   const bool dependents = change_parameters_of(asked.message.body).dependents;
   change(asked, std::move(done), [this_ = *this, model = asked.names.model, dependents] {
-    this_.service_.unload(model, dependents);
+    this_.service_.models().unload(model, dependents);
     return Reply{.body = "{}"};
   });
 }
 
 void Rest::reset(ActiveRequest asked, Done done) const {
   change(asked, std::move(done), [this_ = *this, &message = asked.message, model = asked.names.model] {
-    reset_arms(*this_.service_.find(model, ""), message.body);
+    reset_arms(*this_.service_.models().find(model, ""), message.body);
     return Reply{.body = "{}"};
   });
 }

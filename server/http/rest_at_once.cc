@@ -52,7 +52,7 @@ Reply model_graph(Service& service, const Asked& asked) {
     }
     form = value == "dot" ? PictureForm::dot : PictureForm::text;
   }
-  const auto served = service.find(asked.names.model, asked.names.version);
+  const auto served = service.models().find(asked.names.model, asked.names.version);
   return {.type = form == PictureForm::dot ? "text/vnd.graphviz" : "text/plain", .body = picture_of(*served, form)};
 }
 

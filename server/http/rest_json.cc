@@ -171,7 +171,7 @@ Reply model_metadata_json(const Served& served, const List& versions) {
   json.array(versions, [&](const auto& version) { json.value(version->version()); });
   json.member("platform", served.platform());
   write_ports(json, "inputs", client_inputs(served));
-  write_ports(json, "outputs", served.all_outputs());
+  write_ports(json, "outputs", all_outputs(served));
   json.end_object();
   return {.body = json.take()};
 }

@@ -66,7 +66,7 @@ Scheduling scheduling_of(const Served& served) {
 
 std::vector<ConfigPort> config_outputs(const Served& served) {
   std::vector<ConfigPort> list;
-  for (const api::Port& port : served.all_outputs()) {
+  for (const api::Port& port : all_outputs(served)) {
     list.push_back(config_of(port, served.batch_axis_of_output(list.size())));
   }
   return list;

@@ -18,6 +18,14 @@ const ModelConfig& Served::config() const {
   return usual;
 }
 
+std::vector<api::Port> all_outputs(const Served& served) {
+  std::vector<api::Port> all = served.outputs();
+  for (const api::Port& port : served.emitted()) {
+    if (!position_of(served.outputs(), port.name)) all.push_back(port);
+  }
+  return all;
+}
+
 bool is_state(const Served& served, std::string_view input) {
   const auto& states = served.config().sequences.states;
   return std::ranges::find(states, input, &StateLink::input) != states.end();
@@ -26,14 +34,6 @@ bool is_state(const Served& served, std::string_view input) {
 const std::vector<api::Port>& Served::emitted() const {
   static const std::vector<api::Port> none;
   return none;
-}
-
-std::vector<api::Port> Served::all_outputs() const {
-  std::vector<api::Port> all = outputs();
-  for (const api::Port& port : emitted()) {
-    if (!position_of(outputs(), port.name)) all.push_back(port);
-  }
-  return all;
 }
 
 Clock::duration Served::expected_time() const { return counts_->all().run_time.value(); }

@@ -17,10 +17,13 @@
 
 namespace frazil::server {
 
-/// The permits of a policy for one served version, by tenant.
-struct VersionDecisions {
-  govern::KeptDecisions run;    ///< requests
-  govern::KeptDecisions named;  ///< requests that name the version
+/// What governance keeps of a version. The manifest and the labels are set before the version is published, and then
+/// constant.
+struct VersionGovernance {
+  govern::KeptDecisions run = {};    ///< permits of a policy for requests, by tenant
+  govern::KeptDecisions named = {};  ///< for requests that name the version
+  std::string manifest = {};  ///< digest of the manifest by which an audit log has kept the definition; empty: not kept
+  std::shared_ptr<const Labels> labels = {};  ///< of its values
 };
 
 /// One version of a servable: an ONNX model or a pipeline, which clients see as a model. Thread-safe.
@@ -36,18 +39,12 @@ class Served : public std::enable_shared_from_this<Served> {
   /// Returns the statistics of all requests.
   Statistics& statistics() const { return counts_->all(); }
   RequestCounts& counts() const { return *counts_; }
-  VersionDecisions& decisions() const { return decisions_; }
+  VersionGovernance& governance() const { return governance_; }
   /// Continues the counts of `before`, which this version replaces. Call it before publishing the version.
   void continue_counts_of(const Served& before) {
     before.counts_->costs()->add(*counts_->costs());
     counts_ = before.counts_;
   }
-
-  /// Sets the digest of the manifest by which an audit log has kept this definition. Call it before publishing the
-  /// version.
-  void set_manifest(std::string digest) const { manifest_ = std::move(digest); }
-  /// Returns that digest; empty if the definition is not kept.
-  const std::string& manifest() const { return manifest_; }
 
   virtual std::string_view platform() const = 0;
   virtual const std::vector<api::Port>& inputs() const = 0;
@@ -55,8 +52,6 @@ class Served : public std::enable_shared_from_this<Served> {
   /// Returns outputs that are sent in parts before the answer, each any number of times. Those also in outputs() have
   /// their last value in the answer. Empty: there are no parts.
   virtual const std::vector<api::Port>& emitted() const;
-  /// Returns all possible outputs of a response: outputs(), followed by those that are only sent in parts.
-  std::vector<api::Port> all_outputs() const;
   /// Returns true if a request must provide an input, which has neither a default nor state.
   virtual bool needs(const api::Port& input) const { return !input.optional; }
   /// Returns "sha256:...", which is equal for equal content.
@@ -76,18 +71,11 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual const ModelConfig& config() const;
   /// Returns the names of personal values that its own configuration declares; "*": all.
   virtual const std::vector<std::string>& personal() const { return config().personal; }
-  /// Returns the labels of its values, or null before they are set.
-  const std::shared_ptr<const Labels>& value_labels() const { return labels_; }
-  /// Call it once, before the version is published.
-  void set_value_labels(std::shared_ptr<const Labels> labels) const { labels_ = std::move(labels); }
   /// Returns the batch axis; nullopt if there is none or requests share the value.
   virtual std::optional<std::size_t> batch_axis_of_input(std::size_t) const { return std::nullopt; }
   virtual std::optional<std::size_t> batch_axis_of_output(std::size_t) const { return std::nullopt; }
   /// Returns the expected duration of a run, based on earlier runs; zero before the first.
   virtual Clock::duration expected_time() const;
-
-  /// Returns the expected worker time of a request, based on earlier runs; zero before the first.
-  Clock::duration expected_cost() const { return counts_->all().cost.value(); }
 
   /// Returns true if requests have been cheaper than a hand-over to a worker and do nothing but run a model.
   virtual bool may_run_inline() const { return false; }
@@ -103,11 +91,14 @@ class Served : public std::enable_shared_from_this<Served> {
   void count_parts(Call& call) const;
 
   std::string name_, version_;
-  mutable std::shared_ptr<const Labels> labels_;
-  mutable VersionDecisions decisions_;
-  mutable std::string manifest_;
+  mutable VersionGovernance governance_;
   std::shared_ptr<RequestCounts> counts_ = std::make_shared<RequestCounts>();
 };
+
+/// Returns all possible outputs of a response: outputs(), followed by those that are only sent in parts.
+std::vector<api::Port> all_outputs(const Served& served);
+/// Returns the expected worker time of a request, based on earlier runs; zero before the first.
+inline Clock::duration expected_cost(const Served& served) { return served.statistics().cost.value(); }
 
 /// Returns true for an input that carries the state of a sequence from request to request.
 bool is_state(const Served& served, std::string_view input);

@@ -147,7 +147,7 @@ void ServedModel::begin(Call call) const {
 /// Returns false for models with sequences, whose turns may wait for a folder or for Redis.
 bool ServedModel::may_run_inline() const {
   constexpr auto kQuick = std::chrono::microseconds(20);
-  const Clock::duration cost = expected_cost();
+  const Clock::duration cost = expected_cost(*this);
   return cost > Clock::duration::zero() && cost <= kQuick && !turns_->any();
 }
 

@@ -199,7 +199,7 @@ Json keep_pipeline(const Pipeline& pipeline, const PutBlob& put, std::vector<std
   }
   std::set<std::string> listed;
   for (const Pipeline::Use& use : pipeline.uses()) {
-    const std::string& manifest = use.target->manifest();
+    const std::string& manifest = use.target->governance().manifest;
     if (manifest.empty()) throw KeptFault("its model '" + use.model + "' is not kept");
     if (listed.insert(use.model + "/" + use.version).second) {
       uses.push_back({{"model", use.model}, {"version", use.target->version()}, {"manifest", manifest}});

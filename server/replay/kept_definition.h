@@ -37,7 +37,7 @@ struct KeptDefinition {
   std::vector<std::string> blobs;  ///< of its files, without those of used models
 };
 
-/// Stores a definition. Models that a pipeline uses must have their Served::manifest(). Throws KeptFault for a
+/// Stores a definition. Models that a pipeline uses must have their VersionGovernance::manifest. Throws KeptFault for a
 /// definition that cannot be kept.
 KeptDefinition keep_definition(const Served& served, const PutBlob& put);
 

@@ -31,7 +31,7 @@ std::expected<Nanoseconds, Refusal> Admission::admitted_cost(const IncomingReque
     if (auto why = arriving.target->refusal()) return std::unexpected(std::move(*why));
   }
   const auto cost =
-      std::chrono::nanoseconds(arriving.target != nullptr ? arriving.target->expected_cost() : cost_.value());
+      std::chrono::nanoseconds(arriving.target != nullptr ? expected_cost(*arriving.target) : cost_.value());
   constexpr double kMargin = 0.8;  // safety margin, as a single request may exceed the mean
   if (arriving.time_left && *arriving.time_left <= Clock::duration::zero()) {
     return std::unexpected(Refusal(Http::timeout, "the time-out has passed before the request could run"));

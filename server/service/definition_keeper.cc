@@ -15,7 +15,7 @@ void DefinitionKeeper::keep(const Repository& models) const {
 }
 
 void DefinitionKeeper::keep(const Served& served) const {
-  if (!served.manifest().empty()) return;
+  if (!served.governance().manifest.empty()) return;
   if (const auto* const pipeline = dynamic_cast<const Pipeline*>(&served)) {
     for (const Pipeline::Use& use : pipeline->uses()) keep(*use.target);
   }
@@ -32,7 +32,7 @@ void DefinitionKeeper::keep(const Served& served) const {
       for (const std::string& blob : kept.blobs) event["blobs"].push_back(blob);
     }
     audit_->append_durable(std::move(event));
-    served.set_manifest(kept.manifest);
+    served.governance().manifest = kept.manifest;
   } catch (const KeptFault& fault) {
     warn(notify_, model_subject(served.name()),
          "the audit log does not keep its definition, so that its requests cannot be replayed: " +

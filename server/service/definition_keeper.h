@@ -16,8 +16,8 @@ class DefinitionKeeper {
   DefinitionKeeper(std::shared_ptr<govern::AuditLog> audit, NoticeSink notify)
       : audit_(std::move(audit)), notify_(std::move(notify)) {}
 
-  /// Stores the definitions that are not stored, and sets their Served::manifest(). Call it before publishing them.
-  /// Throws api::Error if the log cannot be written.
+  /// Stores the definitions that are not stored, and sets their VersionGovernance::manifest. Call it before publishing
+  /// them. Throws api::Error if the log cannot be written.
   void keep(const Repository& models) const;
 
  private:

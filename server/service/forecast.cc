@@ -272,7 +272,7 @@ MixProfile::MixProfile(Service& service, std::vector<MixRequest> mix, double sec
   std::mt19937_64 random(1);
   std::vector<Sample> samples;
   for (const MixRequest& request : mix_) {
-    const auto served = service.find(request.model, request.version);
+    const auto served = service.models().find(request.model, request.version);
     for (auto& inputs : inputs_of(request, *served, kLengths, random)) samples.push_back({served, std::move(inputs)});
   }
   const std::vector<double> alone = measured(service, samples, 1, seconds / 2, true);
@@ -330,7 +330,7 @@ LoadResult run_load(Service& service, const std::vector<MixRequest>& mix, double
   std::vector<std::shared_ptr<const Served>> served;
   std::vector<std::vector<Requests::Inputs>> prepared;
   for (const MixRequest& request : mix) {
-    served.push_back(service.find(request.model, request.version));
+    served.push_back(service.models().find(request.model, request.version));
     prepared.push_back(inputs_of(request, *served.back(), kPrepared, draw.random));
   }
   const double prepared_mb = megabytes_of(prepared);

@@ -62,10 +62,10 @@ class LabelWalk {
       follow_model(*model, values);
       note_step(place.empty() ? "" : place.substr(0, place.size() - 1), condition || !values.empty());
     } else if (!values.empty()) {
-      for (const api::Port& output : served.all_outputs()) values.insert(output.name);
+      for (const api::Port& output : all_outputs(served)) values.insert(output.name);
     }
     if (condition) {
-      for (const api::Port& output : served.all_outputs()) values.insert(output.name);
+      for (const api::Port& output : all_outputs(served)) values.insert(output.name);
     }
     std::erase_if(values, [&](const auto& name) { return names_.shown.contains(name); });
     names_ = outer;

@@ -27,7 +27,7 @@ void PathRecorder::record(Call& call, const Served& target, bool hides_unknown) 
   record->model = target.name();
   record->version = target.version();
   record->digest = target.digest();
-  record->labels = target.value_labels();
+  record->labels = target.governance().labels;
   if (call.part) {
     call.part = [record, arrived = call.arrived, part = std::move(call.part)](InferResponse response) {
       if (record->parts++ == 0) record->first_part = Clock::now() - arrived;

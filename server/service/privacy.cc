@@ -104,7 +104,7 @@ std::string Privacy::trace(const std::string& given) const {
 }
 
 void Privacy::hide_errors(Call& call, const Served& target) const {
-  auto labels = target.value_labels();
+  auto labels = target.governance().labels;
   if (labels == nullptr || !labels->any) return;
   call.done = [labels = std::move(labels), done = std::move(call.done)](Outcome outcome) {
     if (!outcome) outcome = std::unexpected(without_values(outcome.error(), *labels));

@@ -256,20 +256,21 @@ void RequestEntries::forget_subject(const std::string& subject) {
 void audit_request(Call& call, const Served& target, std::shared_ptr<RequestAudit> audit, bool governed) {
   if (call.path == nullptr) call.path = std::make_shared<PathRecord>(call.arrived);
   const GovernanceConfig& config = audit->config();
-  const auto request = std::make_shared<AuditedRequest>(AuditedRequest{.audit = audit,
-                                                                       .governed = governed,
-                                                                       .served = &target,
-                                                                       .hold = call.target,
-                                                                       .tenant = call.identity.name(),
-                                                                       .subject = subject_of(call, config),
-                                                                       .cost = call.cost,
-                                                                       .arrived = call.arrived,
-                                                                       .path = call.path,
-                                                                       .recording = {},
-                                                                       .unrecorded = {},
-                                                                       .payload = {.manifest = target.manifest()}});
-  if (config.payloads) request->unrecorded = target.manifest().empty() ? "definition" : "share";
-  if (!target.manifest().empty() && audit->takes_payload()) {
+  const auto request =
+      std::make_shared<AuditedRequest>(AuditedRequest{.audit = audit,
+                                                      .governed = governed,
+                                                      .served = &target,
+                                                      .hold = call.target,
+                                                      .tenant = call.identity.name(),
+                                                      .subject = subject_of(call, config),
+                                                      .cost = call.cost,
+                                                      .arrived = call.arrived,
+                                                      .path = call.path,
+                                                      .recording = {},
+                                                      .unrecorded = {},
+                                                      .payload = {.manifest = target.governance().manifest}});
+  if (config.payloads) request->unrecorded = target.governance().manifest.empty() ? "definition" : "share";
+  if (!target.governance().manifest.empty() && audit->takes_payload()) {
     request->unrecorded.clear();
     if (call.recording == nullptr) call.recording = std::make_shared<Recording>();
     request->recording = call.recording;

@@ -47,7 +47,7 @@ std::optional<double> usual_cost(const Block& block) {
 
 std::optional<double> usual_cost(const Served& target) {
   if (const auto* const pipeline = dynamic_cast<const Pipeline*>(&target)) return usual_cost(pipeline->block());
-  const Clock::duration cost = target.expected_cost();
+  const Clock::duration cost = expected_cost(target);
   if (cost <= Clock::duration::zero()) return std::nullopt;
   return static_cast<double>(Nanoseconds(cost).count());
 }

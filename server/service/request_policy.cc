@@ -25,7 +25,7 @@ std::optional<Refusal> decided_refusal(const Call& call, const Served& target, g
                                        const RunOutlook& outlook) {
   const govern::TenantRef tenant = tenant_of(call.identity);
   if (call.explicit_version) {
-    const auto reason = governor.check_dispatch(target.decisions().named, tenant, [&] {
+    const auto reason = governor.check_dispatch(target.governance().named, tenant, [&] {
       return govern::DispatchQuestion{.by = "client",
                                       .caller = "",
                                       .model = target.name(),
@@ -35,7 +35,7 @@ std::optional<Refusal> decided_refusal(const Call& call, const Served& target, g
     });
     if (reason) return refused_by_policy("version " + target.version() + " of '" + target.name() + "'", *reason);
   }
-  const auto reason = governor.check_run(target.decisions().run, tenant, [&](bool per_request) {
+  const auto reason = governor.check_run(target.governance().run, tenant, [&](bool per_request) {
     return run_question(call, target, per_request, outlook);
   });
   if (!reason) return std::nullopt;

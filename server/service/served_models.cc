@@ -170,8 +170,8 @@ void ServedModels::label(const Repository& models) {
   bool declared = !personal_.personal.empty();
   for (const auto& served : models.all()) {
     declared |= !served->personal().empty();
-    if (served->value_labels() != nullptr) continue;
-    served->set_value_labels(std::make_shared<const Labels>(labels_of(*served, personal_)));
+    if (served->governance().labels != nullptr) continue;
+    served->governance().labels = std::make_shared<const Labels>(labels_of(*served, personal_));
   }
   has_personal_ = declared;
 }

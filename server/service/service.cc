@@ -81,6 +81,16 @@ void watch(Call& call, const Served& target, const ServiceOptions& options) {
   if (allowed != nullptr) watch_path(call, target, std::move(allowed), options.notify, options.audit);
 }
 
+/// Returns the cost that rules read: what earlier requests lead to expect, or the bounds in the version's report.
+govern::RunForecast forecast_of(const Call& call, const Served& target, RequestCosts& costs,
+                                const govern::Governor& governor) {
+  const RequestCosts::Expected expected = costs.forecast(target, call.request.inputs);
+  govern::RunForecast forecast = governor.bounds_of(target.digest());
+  if (expected.cost_ns) forecast.cost_ns = static_cast<std::int64_t>(std::ceil(*expected.cost_ns));
+  if (expected.memory_bytes) forecast.memory = static_cast<std::int64_t>(*expected.memory_bytes);
+  return forecast;
+}
+
 }  // namespace
 
 Service::Service(ServiceOptions options)
@@ -106,11 +116,12 @@ Service::Service(ServiceOptions options)
   first.done();
   if (!polls) return;
   poll_ = std::make_unique<RepositoryPoll>(
-      RepositoryPoll::Options{.folder = options_.folder,
-                              .interval = options_.poll_every,
-                              .load = [this](const std::string& name) { models_->follow(name); },
-                              .unload = [this](const std::string& name) { unload(name, false, Cause::poll); },
-                              .notify = options_.notify},
+      RepositoryPoll::Options{
+          .folder = options_.folder,
+          .interval = options_.poll_every,
+          .load = [this](const std::string& name) { models_->follow(name); },
+          .unload = [this](const std::string& name) { models_->unload(name, false, ServedModels::Cause::poll); },
+          .notify = options_.notify},
       std::move(before));
 }
 
@@ -142,9 +153,10 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   if (costs_.events().is_due()) change([this] { record_costs(); });
   costs_.settle_at_end(call);
   if (options_.governor != nullptr) {
-    if (auto why = refusal_by_policy(call, *target, *options_.governor,
-                                     {.budget_left = [&] { return costs_.budget_left(call); },
-                                      .forecast = [&] { return forecast_of(call, *target); }})) {
+    if (auto why =
+            refusal_by_policy(call, *target, *options_.governor,
+                              {.budget_left = [&] { return costs_.budget_left(call); },
+                               .forecast = [&] { return forecast_of(call, *target, costs_, *options_.governor); }})) {
       target->counts().add_unread(call.identity, call.arrived, *why);
       return call.done(std::unexpected(std::move(*why)));
     }
@@ -153,14 +165,6 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
     return call.done(std::unexpected(std::move(*why)));
   }
   target->infer(std::move(call));
-}
-
-govern::RunForecast Service::forecast_of(const Call& call, const Served& target) {
-  const RequestCosts::Expected expected = costs_.forecast(target, call.request.inputs);
-  govern::RunForecast forecast = options_.governor->bounds_of(target.digest());
-  if (expected.cost_ns) forecast.cost_ns = static_cast<std::int64_t>(std::ceil(*expected.cost_ns));
-  if (expected.memory_bytes) forecast.memory = static_cast<std::int64_t>(*expected.memory_bytes);
-  return forecast;
 }
 
 void Service::replay(std::uint64_t number, const Change& change, const Tenants::Identity& identity,
@@ -174,7 +178,7 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   identity.check(change.model.empty() ? before->model : change.model);
   const bool other = !change.model.empty() || !change.version.empty();
   const auto target =
-      find(change.model.empty() ? before->model : change.model, other ? change.version : before->version);
+      models_->find(change.model.empty() ? before->model : change.model, other ? change.version : before->version);
   if (!other && target->digest() != before->digest) {
     throw Refusal(Http::bad_request,
                   "model '" + before->model + "' has changed since; name the model to replay on another");

@@ -47,21 +47,12 @@ class Service {
 
   /// As ServedModels.
   std::shared_ptr<const Repository> repository() const { return models_->repository(); }
-  std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const {
-    return models_->find(name, version);
-  }
+  ServedModels& models() const { return *models_; }
 
   /// Answers a request with `target`; `call.done` is called once. Called on a worker. Never throws.
   void infer(const std::shared_ptr<const Served>& target, Call call);
 
-  using Cause = ServedModels::Cause;
   using IndexEntry = ServedModels::IndexEntry;
-  /// As ServedModels.
-  void load(std::string_view name, Cause cause = Cause::request) { models_->load(name, cause); }
-  void unload(std::string_view name, bool dependents = false, Cause cause = Cause::request) {
-    models_->unload(name, dependents, cause);
-  }
-  const ServedModels& models() const { return *models_; }
 
   /// The result of a configuration reload, as paths of keys.
   struct Reloaded {
@@ -127,8 +118,6 @@ class Service {
   void record_costs();
 
  private:
-  /// Returns the cost that rules read: what earlier requests lead to expect, or the bounds in the version's report.
-  govern::RunForecast forecast_of(const Call& call, const Served& target);
   Reloaded apply(ServerConfig next);
 
   const ServiceOptions options_;

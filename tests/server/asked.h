@@ -48,7 +48,7 @@ inline std::future<server::Outcome> ask(server::Service& service, Asking asking)
       then();
       promise->set_value(std::move(outcome));
     };
-    service.infer(service.find(asking.model, ""), std::move(call));
+    service.infer(service.models().find(asking.model, ""), std::move(call));
   });
   return future;
 }
@@ -56,7 +56,8 @@ inline std::future<server::Outcome> ask(server::Service& service, Asking asking)
 /// The runs of model "m" by the number of requests in them.
 inline std::map<std::uint64_t, std::uint64_t> batch_sizes(const server::Service& service) {
   std::map<std::uint64_t, std::uint64_t> counts;
-  for (const auto& [size, runs] : service.find("m", "")->statistics().batches.by_size()) counts[size] = runs.count;
+  for (const auto& [size, runs] : service.models().find("m", "")->statistics().batches.by_size())
+    counts[size] = runs.count;
   return counts;
 }
 

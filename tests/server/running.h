@@ -71,11 +71,11 @@ class RunningServer {
   }
   /// Waits until so many requests for a model have failed.
   void wait_for_failures(const char* model, std::uint64_t count) const {
-    const auto& statistics = service.find(model, "")->statistics();
+    const auto& statistics = service.models().find(model, "")->statistics();
     wait_until([&] { return statistics.fail.count() >= count; });
   }
   void wait_for_start(const char* model) const {
-    const auto& statistics = service.find(model, "")->statistics();
+    const auto& statistics = service.models().find(model, "")->statistics();
     wait_until([&] { return statistics.pending != 0; });
   }
 

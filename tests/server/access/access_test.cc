@@ -125,7 +125,7 @@ TEST_F(Routes, AreForThoseThatTheirRulesName) {
       route.method == "GET" ? client.get(target, key) : client.post(target, body, key);
       const std::string line = client.text_up_to("\r\n");
       answers += (answers.empty() ? "" : " ") + line.substr(9, 3);
-      if (route.path.ends_with("/unload")) server.service.load("double");
+      if (route.path.ends_with("/unload")) server.service.models().load("double");
     }
     EXPECT_EQ(answers, kRouteAnswers.at(name)) << name;
     ++walked;
@@ -232,7 +232,7 @@ TEST_F(Routes, MethodsAreForThoseThatTheirRulesName) {
       if (caller == "bank" && name.ends_with("ModelStreamInfer")) {
         EXPECT_THAT(answer.data, HasSubstr("tenant 'bank' may not use model 'double'"));
       }
-      if (name.ends_with("Unload")) server.service.load("double");
+      if (name.ends_with("Unload")) server.service.models().load("double");
     }
     EXPECT_EQ(answers, kMethodAnswers.at(name)) << name;
   }
@@ -342,12 +342,12 @@ TEST_F(Routes, APageCannotPostToLocalhost) {
     EXPECT_EQ(status, 403U) << target;
     EXPECT_EQ(fields.count("Access-Control-Allow-Origin"), 0U);
   }
-  EXPECT_EQ(server.service.find("double", "")->statistics().success.count(), 0U);
+  EXPECT_EQ(server.service.models().find("double", "")->statistics().success.count(), 0U);
   GrpcClient grpc(server.ports.grpc);
   EXPECT_EQ(
       grpc.wait(grpc.call("RepositoryModelUnload", field(2, "double"), {{"origin", "http://evil.example"}})).code(),
       "7");
-  EXPECT_NO_THROW(server.service.find("double", ""));
+  EXPECT_NO_THROW(server.service.models().find("double", ""));
 }
 
 // ---- configuration ----
@@ -447,10 +447,10 @@ TEST_F(Routes, ALoadDoesNotWaitForWorkers) {
   running.post("/v2/models/count/infer",
                R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[2000000000]}]})");
   server.wait_for_start("count");  // the only worker is busy, and stays so
-  const auto before = server.service.find("triple", "");
+  const auto before = server.service.models().find("triple", "");
   control.post("/v2/repository/models/triple/load", "");
   EXPECT_EQ(control.receive().status, 200U);
-  EXPECT_NE(server.service.find("triple", ""), before);
+  EXPECT_NE(server.service.models().find("triple", ""), before);
   running.close();
 }
 

@@ -175,7 +175,7 @@ TEST_F(Batches, LengthsMeetWherePaddingIsDeclared) {
   EXPECT_EQ(floats_of(c.get()).size(), 10U);
   EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(1, 1), std::pair(2, 1)))
       << "ten and two would be mostly padding";
-  EXPECT_EQ(service_->find("m", "")->statistics().padded, 1U);
+  EXPECT_EQ(service_->models().find("m", "")->statistics().padded, 1U);
 }
 
 TEST_F(Batches, AnExtentIsTheBatchOnlyWhereRequestsDoNotMixAlongIt) {
@@ -285,7 +285,7 @@ TEST_F(Batches, QueuesAreBounded) {
 TEST_F(Batches, WhoWouldBeLateIsRefusedWhenHeComes) {
   folder_.add("m", kDouble);
   serve({});
-  const auto served = service_->find("m", "");
+  const auto served = service_->models().find("m", "");
   for (int i = 0; i < 50; ++i) served->statistics().cost.add(std::chrono::milliseconds(10));
   std::vector<server::Service::Place> places;
   for (int i = 0; i < 5; ++i) places.push_back(service_->admission().enter({.target = served.get()}).value());
@@ -338,7 +338,7 @@ TEST_F(Batches, HigherPrioritiesGoFirst) {
         }
         promise->set_value();
       };
-      service_->infer(service_->find("m", ""), std::move(call));
+      service_->infer(service_->models().find("m", ""), std::move(call));
     });
   }
   busy.go();
@@ -414,9 +414,9 @@ TEST_F(Batches, ConfigurationsLeaveTheBatchAxisOutWhereItIsTheFirst) {
   for (const auto& c : cases) {
     folder_.add("m", c.graph);
     serve({.batching = {.most = c.most}});
-    EXPECT_EQ(ports_in_config(*service_->find("m", "")), c.config);
+    EXPECT_EQ(ports_in_config(*service_->models().find("m", "")), c.config);
   }
-  EXPECT_EQ(server::proto::write_model_config(*service_->find("m", "")),
+  EXPECT_EQ(server::proto::write_model_config(*service_->models().find("m", "")),
             field(1, field(1, "m") + field(2, "frazil_onnx") + integer(4, 8) +
                          field(5, field(1, "x") + integer(2, 11) + integers(4, {2, -1})) +
                          field(5, field(1, "k") + integer(2, 9) + integers(4, {2})) +

@@ -55,8 +55,8 @@ TEST_F(RaggedBatches, LengthsMeetWithoutPadding) {
   EXPECT_THAT(floats_of(three.get()), ElementsAre(1, 3, 2.5, 4, 5.25, 4));
   EXPECT_THAT(floats_of(two.get()), ElementsAre(8, 16, 20, 16));
   EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(3, 1)));
-  EXPECT_EQ(service_->find("m", "")->statistics().padded, 0U);
-  EXPECT_EQ(service_->find("m", "")->statistics().elements, 6U);
+  EXPECT_EQ(service_->models().find("m", "")->statistics().padded, 0U);
+  EXPECT_EQ(service_->models().find("m", "")->statistics().elements, 6U);
 }
 
 TEST_F(RaggedBatches, RequestsOfOtherBatchesAreSeparate) {
@@ -81,7 +81,7 @@ TEST_F(RaggedBatches, ModelsWithoutARaggedFormArePadded) {
   busy.go();
   EXPECT_THAT(floats_of(two.get()), ElementsAre(1, 3));
   EXPECT_THAT(floats_of(three.get()), ElementsAre(1, 3, 6));
-  EXPECT_EQ(service_->find("m", "")->statistics().padded, 1U);
+  EXPECT_EQ(service_->models().find("m", "")->statistics().padded, 1U);
 }
 
 TEST_F(RaggedBatches, NobodyNoticesWhoElseIsThere) {

@@ -49,7 +49,7 @@ class Regrouped : public testing::Test {
     return outcomes;
   }
   std::uint64_t runs_of(std::uint64_t size) {
-    for (const auto& [requests, runs] : service_->find("m", "")->statistics().batches.by_size()) {
+    for (const auto& [requests, runs] : service_->models().find("m", "")->statistics().batches.by_size()) {
       if (requests == size) return runs.count;
     }
     return 0;
@@ -105,15 +105,15 @@ struct RegroupedWhereItPays : Regrouped {
 };
 
 TEST_F(RegroupedWhereItPays, RequestsOfSmallWeightsRunAlone) {
-  EXPECT_EQ(service_->find("m", "")->config().batching.most, 1U);
+  EXPECT_EQ(service_->models().find("m", "")->config().batching.most, 1U);
   const auto answers = ask_all({asking(1, true), asking(3, false), asking(5, true)});
   for (const auto& answer : answers) EXPECT_TRUE(answer);
   EXPECT_EQ(runs_of(3), 0U);
 }
 
 TEST_F(Regrouped, NeedsNoAxis) {
-  EXPECT_EQ(service_->find("m", "")->batch_axis_of_input(0), std::nullopt);
-  EXPECT_EQ(service_->find("m", "")->config().batching.most, 16U);
+  EXPECT_EQ(service_->models().find("m", "")->batch_axis_of_input(0), std::nullopt);
+  EXPECT_EQ(service_->models().find("m", "")->config().batching.most, 16U);
 }
 
 }  // namespace

@@ -364,10 +364,10 @@ TEST_F(FeatureSteps, KeepTheirRecordsWhenThePipelineIsMadeAnew) {
   };
   serve("      timeout_ms: 2000\n      cache_s: 3600\n");
   EXPECT_EQ(taken(), "1 rows: 0 from memory, 0 failed");
-  service_->load("p");
+  service_->models().load("p");
   EXPECT_EQ(taken(), "1 rows: 1 from memory, 0 failed");
   write("      timeout_ms: 2000\n      cache_s: 1800\n");
-  service_->load("p");
+  service_->models().load("p");
   EXPECT_EQ(taken(), "1 rows: 0 from memory, 0 failed") << "records of another declaration";
 }
 

@@ -166,7 +166,7 @@ TEST_F(HostSteps, PassTheTraceOn) {
     server::Call call{.caller = caller_, .arrived = Clock::now(), .trace = "00-abc-def-01"};
     call.request.inputs = {{"x", row({1, 2})}};
     call.done = [&](const server::Outcome&) { done.set_value(); };
-    service_->infer(service_->find("p", ""), std::move(call));
+    service_->infer(service_->models().find("p", ""), std::move(call));
   });
   done.get_future().wait();
   EXPECT_THAT(request, HasSubstr("\r\ntraceparent: 00-abc-def-01\r\n"));
@@ -246,7 +246,7 @@ TEST_F(HostSteps, ACallerWhoLeavesClosesTheConnection) {
 TEST_F(HostSteps, RequestsThatHaveWaitedLeaveFewSessions) {
   const OtherServer other([](const std::string&) { return "wait"; });
   serve("http: {url: '" + other.url() + "', inputs: {x: x}, outputs: {y: 'f32[N,2]'}, timeout_ms: 60000}");
-  const auto pipeline = std::dynamic_pointer_cast<const server::Pipeline>(service_->find("p", ""));
+  const auto pipeline = std::dynamic_pointer_cast<const server::Pipeline>(service_->models().find("p", ""));
   constexpr std::size_t kRequests = 100, kKept = server::PipelineGraph::kMaxIdle;
   static_assert(kKept < kRequests);
   std::vector<std::future<server::Outcome>> outcomes;
@@ -287,7 +287,7 @@ TEST_F(HostSteps, AReloadLetsWhatIsUnderWayEnd) {
   serve_http(other);
   for (int i = 0; i < 30; ++i) {
     auto outcome = ask(*service_, {.model = "p", .inputs = {{"x", row({1, 2})}}});
-    service_->load("p");
+    service_->models().load("p");
     EXPECT_THAT(floats_of(outcome.get()), ElementsAre(7, 8.5));
   }
 }
@@ -595,7 +595,7 @@ TEST_F(PythonSteps, AReloadLetsWhatIsUnderWayEnd) {
   serve(step("act", "timeout_ms: 5000, inputs: {x: x, k: k}, outputs: {y: 'f32[N,2]'}"), "{x: 'f32[N,2]', k: 'f32[]'}");
   auto outcome = ask(*service_, {.model = "p", .inputs = {{"x", row({1, 2})}, {"k", Array::scalar(7.0F)}}});
   folder_.write("code.py", std::string(kCode) + "# changed");
-  service_->load("p");
+  service_->models().load("p");
   EXPECT_EQ(floats_of(outcome.get())[0], 7 + 0.001F);
   EXPECT_EQ(floats_of(run_with(10))[0], 10 + 0.001F) << "the new pipeline has a process of its own";
 }
@@ -605,7 +605,7 @@ TEST_F(PythonSteps, AReloadKeepsProcessesThatAreDeclaredAsTheyWere) {
   serve(step("act", ports), "{x: 'f32[N,2]', k: 'f32[]'}");
   const auto calls = [&] { return std::lround((floats_of(run_with(10)).at(0) - 10) * 1000); };
   const auto reloaded = [&] {
-    service_->load("p");
+    service_->models().load("p");
     return calls();
   };
   const auto write_pipeline = [&](const std::string& more, const std::string& step_name) {

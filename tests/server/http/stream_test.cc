@@ -79,7 +79,9 @@ class Emitting : public testing::Test {
   static Asking asking_of(const char* model, std::initializer_list<float> x = {0, 1}) {
     return {.model = model, .inputs = {{"x", row(x)}}};
   }
-  const server::Statistics& statistics_of(const char* model) { return service().find(model, "")->statistics(); }
+  const server::Statistics& statistics_of(const char* model) {
+    return service().models().find(model, "")->statistics();
+  }
 
   Folder folder_;
   std::optional<server::Service> service_;
@@ -326,8 +328,8 @@ class Events : public testing::Test {
   /// Waits until a request for the pipeline has failed, and expects that nothing runs for it any more.
   static void expect_cancelled(const RunningServer& server, const char* pipeline = "count", const char* model = "one") {
     server.wait_for_failures(pipeline, 1);
-    const auto& statistics = server.service.find(pipeline, "")->statistics();
-    const auto& runs = server.service.find(model, "")->statistics().runs;
+    const auto& statistics = server.service.models().find(pipeline, "")->statistics();
+    const auto& runs = server.service.models().find(model, "")->statistics().runs;
     EXPECT_EQ(statistics.cancelled, 1U);
     const std::uint64_t now = runs.count();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

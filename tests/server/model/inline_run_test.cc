@@ -40,7 +40,7 @@ class InlineRunTest : public testing::Test {
   }
   /// Has it look as if it took little time, whatever the machine does.
   void learn() {
-    const auto served = service_->find("count", "");
+    const auto served = service_->models().find("count", "");
     for (int i = 0; i < 200; ++i) served->statistics().cost.add(std::chrono::microseconds(1));
     ASSERT_TRUE(served->may_run_inline());
   }

@@ -26,7 +26,7 @@ class ModelConfigTest : public testing::Test {
   server::Reply ask(std::string_view body, std::string_view session = "") {
     return reply_to(*service_, {.method = "POST", .path = "/v2/models/talk/infer", .body = body, .session = session});
   }
-  const server::Served& talk() const { return *service_->find("talk", ""); }
+  const server::Served& talk() const { return *service_->models().find("talk", ""); }
 
   Folder folder_;
   std::optional<server::Service> service_;

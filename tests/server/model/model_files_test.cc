@@ -37,7 +37,7 @@ class ModelFiles : public testing::Test {
   }
   std::string load() {
     try {
-      service_->load("m");
+      service_->models().load("m");
     } catch (const server::Refusal& refusal) {
       return refusal.what();
     }

@@ -158,7 +158,7 @@ graph talk(%x: f32[N,S], %said: f32[N,P]) {
                     ElementsAre(static_cast<float>(i * (turn + 1))));
       }
     }
-    const auto sizes = service_->find("talk", "")->statistics().batches.by_size();
+    const auto sizes = service_->models().find("talk", "")->statistics().batches.by_size();
     EXPECT_TRUE(std::ranges::any_of(sizes, [](const auto& runs) { return runs.first > 1; })) << "some ran together";
   }
 }

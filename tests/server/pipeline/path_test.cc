@@ -140,7 +140,7 @@ TEST_F(Paths, AShareOfTheRunsIsCheckedByTheReference) {
   options.config.paths.check = 1;
   service_.emplace(options);
   floats_of(ask(*service_, {.model = "double", .inputs = {{"x", row({1, 2})}}}).get());
-  const auto served = service_->find("double", "");
+  const auto served = service_->models().find("double", "");
   while (served->checked().runs == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(served->checked().different, 0U);
 }

@@ -133,7 +133,7 @@ TEST_F(Pipelines, DoNotStartWhatCannotEndInTime) {
   serve(
       "  - name: out\n    fallback:\n      - {name: careful, model: slow, inputs: {x: x}}\n"
       "      - {name: quick, model: double, inputs: {x: x}}\n");
-  service_->find("slow", "")->statistics().run_time.add(std::chrono::seconds(10));
+  service_->models().find("slow", "")->statistics().run_time.add(std::chrono::seconds(10));
   EXPECT_THAT(floats_of(run({1, 2}, {}, 1'000'000)), ElementsAre(2, 4));
   EXPECT_THAT(path_->steps()[0].why, HasSubstr("'careful' would not end in time"));
 }
@@ -144,7 +144,7 @@ TEST_F(Pipelines, TheFirstOfARaceEndsTheOthers) {
       "      - {name: hare, model: double, inputs: {x: x}}\n");
   EXPECT_THAT(floats_of(run({1, 2})), ElementsAre(2, 4));
   EXPECT_THAT(chosen(), ElementsAre("out:hare"));
-  const auto& slow = service_->find("slow", "")->statistics();
+  const auto& slow = service_->models().find("slow", "")->statistics();
   while (slow.fail.count() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(slow.cancelled, 1U);
 }
@@ -184,7 +184,7 @@ TEST_F(Pipelines, ShadowsSeeTheTrafficAndChangeNothing) {
       "  - {name: trial, shadow: {share: 1, model: triple, inputs: {x: x}}}\n"
       "  - {name: out, model: double, inputs: {x: x}}\n");
   EXPECT_THAT(floats_of(run({1, 2})), ElementsAre(2, 4));
-  const auto& shadow = service_->find("triple", "")->statistics();
+  const auto& shadow = service_->models().find("triple", "")->statistics();
   while (shadow.success.count() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
@@ -227,11 +227,11 @@ TEST_F(Pipelines, AReloadedModelIsUsedByThem) {
   serve("  - {name: out, model: double, inputs: {x: x}}\n");
   EXPECT_THAT(floats_of(run({1, 2})), ElementsAre(2, 4));
   folder_.add("double", kTriple);
-  service_->load("double");
+  service_->models().load("double");
   EXPECT_THAT(floats_of(run({1, 2})), ElementsAre(3, 6));
-  EXPECT_THROW(service_->unload("double"), server::Refusal) << "the pipeline needs it";
+  EXPECT_THROW(service_->models().unload("double"), server::Refusal) << "the pipeline needs it";
   folder_.add("double", "graph g(%x: f64[N,2]) { return y = %x }");
-  EXPECT_THROW(service_->load("double"), server::Refusal) << "the pipeline gives it f32";
+  EXPECT_THROW(service_->models().load("double"), server::Refusal) << "the pipeline gives it f32";
   EXPECT_THAT(floats_of(run({1, 2})), ElementsAre(3, 6)) << "what was served is served on";
 }
 
@@ -249,10 +249,10 @@ TEST_F(Pipelines, ThoseThatDoNotUseAReloadedModelStayWhatTheyAre) {
   const auto same_after = [&](const char* loaded) {
     std::map<std::string, std::shared_ptr<const server::Served>> before;
     for (const auto& served : service_->repository()->all()) before[served->name()] = served;
-    service_->load(loaded);
+    service_->models().load(loaded);
     std::vector<std::string> same;
     for (const auto& [name, served] : before) {
-      if (served->platform() == "frazil_pipeline" && service_->find(name, "") == served) same.push_back(name);
+      if (served->platform() == "frazil_pipeline" && service_->models().find(name, "") == served) same.push_back(name);
     }
     return same;
   };
@@ -264,8 +264,8 @@ TEST_F(Pipelines, ThoseThatDoNotUseAReloadedModelStayWhatTheyAre) {
   EXPECT_THAT(floats_of(ask(*service_, {.model = "newest", .inputs = {{"x", row({1, 2})}}}).get()), ElementsAre(3, 6));
   folder_.write("b.yaml", "this is not a pipeline");
   EXPECT_THAT(same_after("double"), ElementsAre("b", "newest")) << "nobody asked for the damaged file";
-  EXPECT_THROW(service_->load("b"), server::Refusal);
-  EXPECT_THROW(service_->load("triple"), server::Refusal) << "it would have to be read";
+  EXPECT_THROW(service_->models().load("b"), server::Refusal);
+  EXPECT_THROW(service_->models().load("triple"), server::Refusal) << "it would have to be read";
 }
 
 struct BadFile {

@@ -106,7 +106,7 @@ class RandomRoutes : public testing::Test {
 
   /// Returns the report of a pipeline, made without one rule.
   Json report_without(const std::string& name, void (*leave_out)(std::vector<RouteNode>&)) {
-    const auto served = service_->find(name, "");
+    const auto served = service_->models().find(name, "");
     const auto& pipeline = dynamic_cast<const server::Pipeline&>(*served);
     for (const auto& use : pipeline.uses()) (void)reports_->of(*use.target);
     govern::Route route = server::route_of(pipeline);

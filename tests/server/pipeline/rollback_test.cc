@@ -228,9 +228,9 @@ TEST_F(GuardedSplits, GiveTheWeightOfABadArmToTheBaseline) {
   EXPECT_THAT(metrics, HasSubstr(R"(frazil_rolled_back{model="p",version="1",split="out",arm="new"} 1)"));
   EXPECT_THAT(server::LiveView(*service_).snapshot(0),
               HasSubstr(R"("name":"new","rule":"share 0.5","rolled_back":"50 of 50 requests failed)"));
-  const auto fresh = service_->find("fresh", "")->statistics().fail.count();
+  const auto fresh = service_->models().find("fresh", "")->statistics().fail.count();
   for (int user = 0; user < 20; ++user) EXPECT_THAT(run(user), HasSubstr("old"));
-  EXPECT_EQ(service_->find("fresh", "")->statistics().fail.count(), fresh);
+  EXPECT_EQ(service_->models().find("fresh", "")->statistics().fail.count(), fresh);
 }
 
 TEST_F(GuardedSplits, AreReadAndReset) {
@@ -265,24 +265,24 @@ TEST_F(GuardedSplits, RememberAnArmUntilItIsAnotherOne) {
   serve();
   break_new();
   folder_.add("other", kTriple);
-  service_->load("other");
+  service_->models().load("other");
   EXPECT_TRUE(rolled_back()) << "the pipeline is another one, the arm is not";
   EXPECT_EQ(splits().at(0).at("baseline").at("requests"), 150);
   write("{new: {errors: 0.02, least: 50, window_s: 3600}}", "  - {name: last, model: other, inputs: {x: out.y}}\n");
-  service_->load("p");
+  service_->models().load("p");
   EXPECT_TRUE(rolled_back()) << "another part of the pipeline has changed";
   folder_.add("old", kTriple);
-  service_->load("old");
+  service_->models().load("old");
   EXPECT_TRUE(rolled_back());
   EXPECT_EQ(splits().at(0).at("baseline").at("requests"), 0) << "another baseline";
   folder_.add("fresh", kTriple);
-  service_->load("fresh");
+  service_->models().load("fresh");
   EXPECT_FALSE(rolled_back()) << "the arm has another model";
   folder_.add("fresh", kFails);
-  service_->load("fresh");
+  service_->models().load("fresh");
   break_new();
   write("{new: {errors: 0.05, least: 50, window_s: 3600}}");
-  service_->load("p");
+  service_->models().load("p");
   EXPECT_FALSE(rolled_back()) << "other rules";
 }
 
@@ -314,7 +314,7 @@ TEST_F(GuardedSplits, DoNotBlameArmsForCallersThatLeave) {
               "%b = Add(%v, f32[] 1) %c = Cos(%b) yield %on, %c } %y = Add(%x, %z) return y = %y }");
   write("{new: {errors: 0, least: 1}}");
   serve();
-  const auto& statistics = service_->find("fresh", "")->statistics();
+  const auto& statistics = service_->models().find("fresh", "")->statistics();
   for (int user = 0; statistics.cancelled < 3; ++user) {
     const auto caller = std::make_shared<server::Caller>();
     Asking asking{.model = "p", .inputs = {{"x", row({1, 2})}}, .parameters = {{"user", std::to_string(user)}}};

@@ -30,7 +30,7 @@ double cost_of(bool audit, const server::GovernanceConfig& governance) {
   }
   const auto recorded = options.audit;
   server::Service service(std::move(options));
-  const auto served = service.find("m", "");
+  const auto served = service.models().find("m", "");
   const double begun = cpu_us();
   for (int i = 0; i < kRequests; ++i) {
     server::Call call{.caller = std::make_shared<server::Caller>(), .arrived = server::Clock::now()};

@@ -42,7 +42,7 @@ class ServedCalls : public testing::Test {
     server::Call call{.caller = std::make_shared<server::Caller>(), .arrived = server::Clock::now()};
     call.request.inputs = {{"x", row({1, 2})}};
     call.done = [&](server::Outcome outcome) { promise.set_value(std::move(outcome)); };
-    service_->infer(service_->find(model, version), std::move(call));
+    service_->infer(service_->models().find(model, version), std::move(call));
     return floats_of(promise.get_future().get());
   }
   /// The status and reason of the answer.
@@ -79,7 +79,7 @@ TEST_F(ServedCalls, RunTheServedModel) {
   EXPECT_THAT(service_->registry().names(), ElementsAre("a_caller", "head"));
 
   add("head", kNegative);
-  service_->load("head");
+  service_->models().load("head");
   EXPECT_THAT(answer("a_caller"), ElementsAre(-1, -2)) << "a reload";
 }
 
@@ -123,11 +123,11 @@ TEST_F(ServedCalls, AModelThatIsNotReadyMakesItsCallersNotReady) {
   add("caller", calling("head"));
   serve();
   EXPECT_THAT(
-      refused([&] { (void)service_->find("caller", ""); }),
+      refused([&] { (void)service_->models().find("caller", ""); }),
       HasSubstr("503 model 'caller' version 1 is not ready: node 'call' (Call): model 'head' version 1 is not"));
   EXPECT_THAT(service_->registry().names(), IsEmpty());
   std::filesystem::remove_all(folder_.path() + "head");
-  service_->load("caller");
+  service_->models().load("caller");
   EXPECT_THAT(answer("caller"), ElementsAre(2, 4)) << "the called model is loaded, too";
 }
 
@@ -136,7 +136,7 @@ TEST_F(ServedCalls, ALoadThatFailsChangesNothing) {
   add("caller", calling("head"));
   serve();
   add("head", kWide);
-  EXPECT_THAT(refused([&] { service_->load("head"); }),
+  EXPECT_THAT(refused([&] { service_->models().load("head"); }),
               HasSubstr("400 model 'caller' version 1: node 'call' (Call): input 'x' of its model is"));
   EXPECT_THAT(answer("caller"), ElementsAre(3, 6));
   EXPECT_THAT(answer("head"), ElementsAre(3, 6));
@@ -146,14 +146,14 @@ TEST_F(ServedCalls, ModelsAreUnloadedAfterTheirCallers) {
   add("head", kTriple);
   add("caller", calling("head"));
   serve();
-  EXPECT_EQ(refused([&] { service_->unload("head"); }), "400 model 'caller' needs model 'head'");
-  service_->unload("caller");
+  EXPECT_EQ(refused([&] { service_->models().unload("head"); }), "400 model 'caller' needs model 'head'");
+  service_->models().unload("caller");
   EXPECT_THAT(service_->registry().names(), ElementsAre("head"));
-  service_->load("caller");
-  service_->unload("caller", true);
+  service_->models().load("caller");
+  service_->models().unload("caller", true);
   EXPECT_THAT(service_->registry().names(), IsEmpty());
   EXPECT_THAT(served(), IsEmpty());
-  service_->load("caller");
+  service_->models().load("caller");
   EXPECT_THAT(served(), ElementsAre("caller/1", "head/1")) << "a load brings what the model calls";
 }
 
@@ -174,7 +174,7 @@ TEST_F(ServedCalls, ServersDoNotSeeEachOthersModels) {
   other.add("head", kNegative);
   server::Service second(options_of(other));
   EXPECT_THAT(answer("caller"), ElementsAre(3, 6));
-  second.unload("head");
+  second.models().unload("head");
   EXPECT_THAT(answer("caller"), ElementsAre(3, 6));
   EXPECT_THAT(api::Registry::instance().names(), IsEmpty());
 }
@@ -208,7 +208,7 @@ TEST_F(ServedCalls, AnEditedModelIsServed) {
   service_->registry().get("head").roll_back(4, {});
   EXPECT_THAT(answer("head", "6"), ElementsAre(3, 6));
 
-  service_->load("head");
+  service_->models().load("head");
   EXPECT_THAT(served(), ElementsAre("caller/1", "head/4", "p/1"));
   EXPECT_THAT(log_, HasSubstr("version 6 (rolled back to 4) is not served any more"));
 }
@@ -229,10 +229,10 @@ TEST_F(ServedCalls, EditsOfReplacedModelsAreNotServed) {
   add("head", kTriple);
   serve();
   api::LiveModel old = service_->registry().get("head");
-  service_->load("head");
+  service_->models().load("head");
   old.edit({}, negate);
   EXPECT_THAT(answer("head"), ElementsAre(3, 6));
-  service_->unload("head");
+  service_->models().unload("head");
   old.edit({}, negate);
   EXPECT_THAT(served(), IsEmpty());
   service_.reset();

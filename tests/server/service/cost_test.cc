@@ -100,7 +100,7 @@ class Costs : public testing::Test {
     return all;
   }
   double worst_ns(const std::string& model) {
-    const auto served = service_->find(model, "");
+    const auto served = service_->models().find(model, "");
     const server::KnownValue input{.ranked = true, .extents = {api::ExtentRange{1, 1}, api::ExtentRange{2, 2}}};
     return server::path_bounds(*served, {input}).cost_ns.value();
   }
@@ -225,12 +225,12 @@ TEST_F(Costs, EachTenantPaysForItsRequestOfABatch) {
                         .arrived = server::Clock::now()};
       call.request.inputs = {{"x", api::Array(api::Dtype::f32, {1, length})}};
       call.done = [promise](server::Outcome outcome) { promise->set_value(std::move(outcome)); };
-      service_->infer(service_->find("padded", ""), std::move(call));
+      service_->infer(service_->models().find("padded", ""), std::move(call));
     });
   }
   for (auto& answer : answers) EXPECT_EQ(answer_of(answer.get()), "answered");
   while_idle([&] {
-    const auto rows = service_->find("padded", "")->counts().costs()->rows();
+    const auto rows = service_->models().find("padded", "")->counts().costs()->rows();
     EXPECT_TRUE(rows.contains({"short", CostAccount::request}));
     EXPECT_TRUE(rows.contains({"long", CostAccount::request}));
   });
@@ -345,7 +345,7 @@ outputs: {y: answer.y}
 
 TEST_F(Costs, ABranchThatWouldMissTheDeadlineIsNotEntered) {
   serve(std::nullopt);
-  service_->find("long", "")->statistics().run_time.add(std::chrono::hours(1));
+  service_->models().find("long", "")->statistics().run_time.add(std::chrono::hours(1));
   EXPECT_THAT(taken_by("router", {}, 60'000'000), testing::ElementsAre("small: deadline"));
   EXPECT_THAT(taken_by("router"), testing::ElementsAre(HasSubstr("large: param")));
 }
@@ -370,7 +370,7 @@ TEST_F(Costs, AReplayTakesTheRecordedBranchAndCostsTheModel) {
   EXPECT_EQ(replayed({{"answer", "large"}}), "large") << "a replay is not limited";
   while_idle([&] {
     EXPECT_EQ(service_->costs().budgets().of("")->state().spent, spent);
-    EXPECT_TRUE(service_->find("router", "")->counts().costs()->rows().contains({"", CostAccount::replay}));
+    EXPECT_TRUE(service_->models().find("router", "")->counts().costs()->rows().contains({"", CostAccount::replay}));
   });
 }
 

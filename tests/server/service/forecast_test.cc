@@ -101,7 +101,7 @@ TEST(Forecast, MeasuresWhatAServerDoes) {
   const auto mix = server::read_mix(mix_file(folder, "requests: [{model: double, inputs: {x: 1..200000x2}}]"));
   const server::MixProfile profile(service, mix, 0.1);
   EXPECT_GT(profile.max_rate(), 0);
-  const auto& statistics = service.find("double", "")->statistics();
+  const auto& statistics = service.models().find("double", "")->statistics();
   const std::uint64_t before = statistics.success.count();
   const server::LoadResult result = server::run_load(service, mix, 200, 0.3, 2),
                            again = server::run_load(service, mix, 200, 0.3, 2);

@@ -79,7 +79,7 @@ class GovernedChanges : public testing::Test {
         .not_after = govern::moment_now() + 3600};
     govern::write_file(files_.path() + "approvals/" + name + ".approval", govern::sign_approval(approval, key));
   }
-  std::string digest_of(const char* model) const { return service_->find(model, "")->digest(); }
+  std::string digest_of(const char* model) const { return service_->models().find(model, "")->digest(); }
   std::string load(const char* model) {
     return reply_to(*service_,
                     {.method = "POST", .path = "/v2/repository/models/" + std::string(model) + "/load", .body = "{}"})

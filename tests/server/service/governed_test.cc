@@ -104,9 +104,9 @@ TEST_F(ServedGovernance, WithoutAPolicyLoadsAreRecordedAsWell) {
   options.audit = audit_;
   service_.emplace(std::move(options));
   EXPECT_EQ(ask_for("triple"), "answered");
-  service_->load("triple");
+  service_->models().load("triple");
   folder_.add("triple", kExponential);
-  service_->load("triple");
+  service_->models().load("triple");
   EXPECT_EQ(ask_for("triple"), "answered");
   EXPECT_THAT(events(),
               ElementsAre("boot", "load triple none", "request triple ok", "load triple none", "request triple ok"));

@@ -42,7 +42,9 @@ class ValueLabels : public testing::Test {
     options.config.models["talk"].sequences.states = {{.input = "said", .output = "all"}};
     service_.emplace(options);
   }
-  const server::Labels& labels(const std::string& model) const { return *service_->find(model, "")->value_labels(); }
+  const server::Labels& labels(const std::string& model) const {
+    return *service_->models().find(model, "")->governance().labels;
+  }
 
   Folder folder_;
   std::optional<server::Service> service_;

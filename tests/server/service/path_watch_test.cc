@@ -113,7 +113,7 @@ TEST_F(WatchedPaths, RulesReadInfluenceAndDominance) {
 TEST_F(WatchedPaths, APathWithinTheReportIsSilent) {
   folder_.write("loan.yaml", kLoan);
   ASSERT_EQ(serve(""), "served");
-  const auto& statistics = service_->find("loan", "")->statistics();
+  const auto& statistics = service_->models().find("loan", "")->statistics();
   const auto outcome = ask(*service_, {.model = "loan", .inputs = {{"x", row({1, 2})}, {"zip", row({1, 2})}}}).get();
   EXPECT_THAT(floats_of(outcome), ElementsAre(3, 6));
   EXPECT_EQ(statistics.outside, 0U);
@@ -122,7 +122,7 @@ TEST_F(WatchedPaths, APathWithinTheReportIsSilent) {
 
 TEST_F(WatchedPaths, APathOutsideIsCountedReportedAndRecorded) {
   ASSERT_EQ(serve(""), "served");
-  const auto target = service_->find("check", "");
+  const auto target = service_->models().find("check", "");
   const Json report = govern::report_of(api::Model::from_text(kTriple), {});
   const auto other = std::make_shared<const govern::PathCheck>(report, "check", "2");
   std::promise<void> answered;
@@ -149,7 +149,7 @@ TEST_F(WatchedPaths, APathOutsideIsCountedReportedAndRecorded) {
 TEST_F(WatchedPaths, TheVerifierComparesStepsWithTheReportInTheLog) {
   folder_.write("loan.yaml", kLoan);
   ASSERT_EQ(serve(""), "served");
-  const std::string definition = service_->find("loan", "")->digest();
+  const std::string definition = service_->models().find("loan", "")->digest();
   const auto request = [&](const Json& steps) {
     audit_->append_durable({{"kind", "request"},
                             {"model", "loan"},

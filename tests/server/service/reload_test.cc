@@ -47,7 +47,7 @@ class Reloads : public testing::Test {
     return reply_to(*service_,
                     {.method = method, .path = path, .query = query, .body = body, .authorization = authorization});
   }
-  std::uint64_t most(const char* model) { return service_->find(model, "")->config().batching.most; }
+  std::uint64_t most(const char* model) { return service_->models().find(model, "")->config().batching.most; }
   void log(const std::string& line) {
     const std::scoped_lock lock(mutex_);
     lines_.push_back(line);
@@ -70,15 +70,15 @@ TEST_F(Reloads, ApplyWhatDiffersAndNothingElse) {
   serve(
       "models: {double: {batching: {max_batch_size: 4}}, triple: {batching: {max_batch_size: 2}}}\n"
       "tenants: [{name: a, keys: [ka]}]\npaths: {ring: 10}\n");
-  const auto triple = service_->find("triple", ""), pipeline = service_->find("p", "");
+  const auto triple = service_->models().find("triple", ""), pipeline = service_->models().find("p", "");
   const auto came = reload(
       "models: {double: {batching: {max_batch_size: 8}}, triple: {batching: {max_batch_size: 2}}}\n"
       "tenants: [{name: a, keys: [kb], models: [p]}]\npaths: {ring: 10, inputs: true}\n");
   EXPECT_THAT(came.changed, ElementsAre("models.double", "tenants", "paths"));
   EXPECT_THAT(came.left, IsEmpty());
   EXPECT_EQ(most("double"), 8U);
-  EXPECT_EQ(service_->find("triple", ""), triple);
-  EXPECT_NE(service_->find("p", ""), pipeline) << "it uses the model that is served in another way";
+  EXPECT_EQ(service_->models().find("triple", ""), triple);
+  EXPECT_NE(service_->models().find("p", ""), pipeline) << "it uses the model that is served in another way";
   EXPECT_EQ(send("POST", "/v2/models/p/infer", "ka", kNamedRequest).status, Http::unauthorized);
   EXPECT_EQ(send("POST", "/v2/models/double/infer", "kb", kNamedRequest).status, Http::forbidden);
   EXPECT_EQ(send("POST", "/v2/models/p/infer", "kb", kNamedRequest).status, Http::ok);
@@ -163,17 +163,17 @@ TEST_F(Reloads, AreForAdministratorsWhereThereAreTenants) {
 
 TEST_F(Reloads, UnloadedModelsStayUnloaded) {
   serve("");
-  service_->unload("p");
-  service_->unload("double");
+  service_->models().unload("p");
+  service_->models().unload("double");
   EXPECT_THAT(reload("models: {double: {warm_up: 1}}\n").changed, IsEmpty());
-  EXPECT_THROW(service_->find("p", ""), server::Refusal);
-  service_->load("double");
-  EXPECT_THROW(service_->find("p", ""), server::Refusal);
+  EXPECT_THROW(service_->models().find("p", ""), server::Refusal);
+  service_->models().load("double");
+  EXPECT_THROW(service_->models().find("p", ""), server::Refusal);
 }
 
 TEST_F(Reloads, RequestsThatHaveBegunKeepWhatTheyBeganWith) {
   serve("models: {count: {batching: {max_batch_size: 0}}}\ntenants: [{name: a, keys: [ka]}]\npaths: {inputs: true}\n");
-  const auto before = service_->find("count", "");
+  const auto before = service_->models().find("count", "");
   const auto caller = std::make_shared<server::Caller>();
   const std::string authorization = "Bearer ka", body = R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],)"
                                                         R"("data":[2000000000]}]})";
@@ -183,7 +183,7 @@ TEST_F(Reloads, RequestsThatHaveBegunKeepWhatTheyBeganWith) {
   ask_rest(*service_, message, caller, [&](server::Reply answer) { reply.set_value(std::move(answer)); });
   while (before->statistics().pending == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   reload("models: {count: {deadline_ms: 5}}\ntenants: [{name: ops, keys: [ko], admin: true}]\npaths: {ring: 100}\n");
-  EXPECT_NE(service_->find("count", ""), before);
+  EXPECT_NE(service_->models().find("count", ""), before);
   EXPECT_EQ(send("POST", "/v2/models/count/infer", "ko", body).status, Http::timeout) << "the new deadline";
   EXPECT_EQ(before->statistics().fail.count(), 1U) << "the first one still runs, without one";
   caller->leave();
@@ -209,10 +209,10 @@ TEST_F(Reloads, WhatIsHiddenNowIsHiddenInWhatWasKeptBefore) {
 
 TEST_F(Reloads, TheShareOfCheckedRunsChanges) {
   serve("");
-  const auto served = service_->find("double", "");
+  const auto served = service_->models().find("double", "");
   send("POST", "/v2/models/double/infer", "", kNamedRequest);
   reload("paths: {check: 1}\n");
-  EXPECT_EQ(service_->find("double", ""), served);
+  EXPECT_EQ(service_->models().find("double", ""), served);
   send("POST", "/v2/models/double/infer", "", kNamedRequest);
   while (served->checked().runs == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(served->checked().runs, 1U);
@@ -227,11 +227,11 @@ TEST_F(Reloads, HappenOnAHangup) {
   write("models: {double: {batching: {max_batch_size: 4}}}\n");
   std::raise(SIGHUP);
   EXPECT_THAT(wait_for_line(1), HasSubstr("was read again: changed models.double"));
-  EXPECT_EQ(server.service.find("double", "")->config().batching.most, 4U);
+  EXPECT_EQ(server.service.models().find("double", "")->config().batching.most, 4U);
   write("models: {");
   std::raise(SIGHUP);
   EXPECT_THAT(wait_for_line(2), HasSubstr("not changed: "));
-  EXPECT_EQ(server.service.find("double", "")->config().batching.most, 4U);
+  EXPECT_EQ(server.service.models().find("double", "")->config().batching.most, 4U);
 }
 
 /// Each client has a key and a model of his own, and configurations in which all of it is there, in other words.

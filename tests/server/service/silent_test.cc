@@ -248,10 +248,10 @@ TEST_F(Sequences, DoNotGoOnWithAnotherModel) {
   folder_.add("m", kAccumulate);
   serve("models: {m: {state: {acc: y}}}");
   EXPECT_EQ(value({.x = 5, .sequence = {.start = true}}), 5);
-  service_->load("m");
+  service_->models().load("m");
   EXPECT_EQ(value({.x = 1}), 6) << "the same model";
   folder_.add("m", kSubtract);
-  service_->load("m");
+  service_->models().load("m");
   const std::string why =
       "sequence 's' of model 'm' was left by another version of the model than this one: start a new one";
   EXPECT_THAT(error({.x = 1}), HasSubstr(why));

@@ -111,7 +111,7 @@ TEST_F(ExternalViolations, ARedirectIsNotFollowed) {
     return "HTTP/1.1 302 Found\r\nLocation: " + second_.url() + "\r\nContent-Length: 0\r\n\r\n";
   });
   add_pipeline("redirected", http_step(redirecting.url()));
-  service_->load("redirected");
+  service_->models().load("redirected");
   EXPECT_THAT(run({.tenant = "shop", .model = "redirected"}), HasSubstr("the other server answers 302"));
   EXPECT_EQ(second_.connections, 0);
 }
@@ -119,7 +119,7 @@ TEST_F(ExternalViolations, ARedirectIsNotFollowed) {
 /// 4 rules for programs of steps. The program is not started.
 TEST_F(ExternalViolations, ProgramsAreRefusedBeforeTheyStart) {
   const auto load = [&](const char* model) {
-    return [this, model] { return result_of([&] { service_->load(model); }); };
+    return [this, model] { return result_of([&] { service_->models().load(model); }); };
   };
   std::vector<Violation> all;
   for (const std::string rule : {R"(kind == "code")", R"(path.endsWith("/step.py"))",

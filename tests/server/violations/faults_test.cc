@@ -68,7 +68,7 @@ class Faults : public Seeded {
   bool runs(const std::shared_ptr<Governor>& by, bool names_version, const std::string& parameter = "") const {
     server::Call call{.arrived = server::Clock::now(), .explicit_version = names_version};
     if (!parameter.empty()) call.request.parameters = {{"p", parameter}};
-    return !server::refusal_by_policy(call, *service_->find("small", ""), *by);
+    return !server::refusal_by_policy(call, *service_->models().find("small", ""), *by);
   }
   static bool changes_config(const std::shared_ptr<Governor>& by, const std::string& value) {
     const server::ServerConfig before;
@@ -191,7 +191,7 @@ TEST_F(Faults, InputsBeyondTheirBoundsPermitNothing) {
   EXPECT_FALSE(changes_config(by, std::string(4097, '1')));
   server::Call call{.arrived = server::Clock::now()};
   for (int i = 0; i < 65; ++i) call.request.parameters.emplace("p" + std::to_string(i), true);
-  EXPECT_TRUE(server::refusal_by_policy(call, *service_->find("small", ""), *by));
+  EXPECT_TRUE(server::refusal_by_policy(call, *service_->models().find("small", ""), *by));
 }
 
 /// 3 exceptions where a question is made or a check is called.

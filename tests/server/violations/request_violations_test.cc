@@ -86,7 +86,7 @@ class RequestViolations : public Seeded {
                      const std::map<std::string, std::string>& choices = {}) const {
     return run({.tenant = tenant, .model = model, .choices = choices});
   }
-  std::string digest(const std::string& model) const { return service_->find(model, "1")->digest(); }
+  std::string digest(const std::string& model) const { return service_->models().find(model, "1")->digest(); }
 };
 
 /// 10 ways of a pipeline x 5 rules: by name, digest, tenant, kind of the way and caller.
@@ -102,7 +102,7 @@ TEST_F(RequestViolations, AModelIsRefusedByWhateverWayAPipelineRunsIt) {
       all.push_back({way.name, forbid("dispatch", rule), violation, sibling});
     };
     add(R"(model == "large")", by_other_model);
-    add("digest == \"" + service_->find("large", version)->digest() + "\"", by_other_model);
+    add("digest == \"" + service_->models().find("large", version)->digest() + "\"", by_other_model);
     add(R"(model == "large" && tenant == "shop")", by_other_tenant);
     add("model == \"large\" && by == \"" + way.by + "\"", by_other_model);
     add("caller == \"" + bad + "/1\" && model == \"large\"", by_other_model);
@@ -149,8 +149,8 @@ TEST_F(RequestViolations, NamedVersionsAreDispatches) {
 TEST_F(RequestViolations, AShadowIsRefusedWithoutTheRequest) {
   add_pipeline("shadowed", "  - {name: beside, shadow: {share: 1, model: large, inputs: {x: x}}}\n  - " +
                                call_of("out", "small") + "\n");
-  service_->load("shadowed");
-  const auto begun = [&] { return service_->find("large", "")->statistics().success.count(); };
+  service_->models().load("shadowed");
+  const auto begun = [&] { return service_->models().find("large", "")->statistics().success.count(); };
   governor_->replace(all_but(forbid("dispatch", R"(by == "shadow" && tenant == "shop")")));
   EXPECT_EQ(run_by("shop", "shadowed"), "permitted");
   EXPECT_EQ(run_by("bank", "shadowed"), "permitted");
@@ -220,7 +220,7 @@ TEST_F(RequestViolations, RequestsAreRefusedAtAdmission) {
 /// What the hook run is asked with for budgets and forecasts: 3 rules.
 TEST_F(RequestViolations, ForecastsAndBudgetsAreFieldsOfARun) {
   const auto decided = [&](const char* model, std::optional<std::int64_t> budget_left) {
-    const auto served = service_->find(model, "");
+    const auto served = service_->models().find(model, "");
     const server::Call call{.identity = identity("shop"), .arrived = server::Clock::now()};
     const server::RunOutlook outlook{.budget_left = [&] { return budget_left; },
                                      .forecast = [] { return govern::RunForecast{.cost_ns = 1}; }};
@@ -240,7 +240,7 @@ TEST_F(RequestViolations, ForecastsAndBudgetsAreFieldsOfARun) {
 TEST_F(RequestViolations, APermitIsKeptUntilThePolicyChanges) {
   governor_->replace(all_but(""));
   EXPECT_EQ(run_by("shop", "small"), "permitted");
-  const auto& kept = service_->find("small", "")->decisions().run;
+  const auto& kept = service_->models().find("small", "")->governance().run;
   EXPECT_TRUE(kept.permits(governor_->in_force(), identity("shop").number()));
   EXPECT_FALSE(kept.permits(governor_->in_force(), identity("bank").number()));
   governor_->replace(all_but(forbid("run", R"(tenant == "shop")")));

@@ -68,7 +68,7 @@ class Seeded : public testing::Test {
     call.request.priority = request.priority;
     call.done = [&](server::Outcome outcome) { promise.set_value(std::move(outcome)); };
     server::Service& service = *service_;
-    service.infer(service.find(request.model, request.version), std::move(call));
+    service.infer(service.models().find(request.model, request.version), std::move(call));
     const auto outcome = promise.get_future().get();
     return outcome ? "permitted" : outcome.error().what();
   }

@@ -88,7 +88,8 @@ TEST_F(Live, APipelineIsATreeWithTheTrafficOfItsBranches) {
   server::Service service(options_);
   for (int i = 0; i < 3; ++i) ask_pipeline(service, 2);
   ask_pipeline(service, 20);
-  while (service.find("triple", "")->statistics().success.count() < 5) std::this_thread::sleep_for(milliseconds(1));
+  while (service.models().find("triple", "")->statistics().success.count() < 5)
+    std::this_thread::sleep_for(milliseconds(1));
   server::LiveView view(service);
   const json pipeline = model_of(json::parse(view.snapshot(0)), "p"), nodes = pipeline.at("nodes");
   EXPECT_EQ(pipeline.at("platform"), "frazil_pipeline");
