@@ -239,7 +239,7 @@ void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Cal
                         .arrived = arrived};
     service_.gate().check_action(admitted.route_->rule, asked.identity, asked.names.model);
     if (handler.at_once != nullptr) return done(handler.at_once(service_, asked));
-    (this->*handler.later)(std::move(asked), done);
+    (this->*handler.later)(asked, done);
   } catch (...) {
     done(refused(refusal_of_exception()));
   }
@@ -248,7 +248,7 @@ void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Cal
 // ---- inference ----
 
 /// Runs an inference request, which occupies a place until it is answered.
-void Rest::infer(ActiveRequest asked, Done done) const {
+void Rest::infer(ActiveRequest& asked, Done done) const {
   const Message& message = asked.message;
   const Service::IncomingRequest arriving{.identity = asked.identity,
                                           .target = asked.served.get(),
@@ -283,7 +283,7 @@ void Rest::infer(ActiveRequest asked, Done done) const {
 }
 
 /// Reads the folder on a worker.
-void Rest::index(ActiveRequest asked, Done done) const {
+void Rest::index(ActiveRequest& asked, Done done) const {
   const Done leave = with_place({.identity = asked.identity}, std::move(done));
   if (leave == nullptr) return;
   service_.workers().post(
@@ -301,7 +301,7 @@ void Rest::change(const ActiveRequest& asked, Done done, std::function<Reply()> 
   service_.change(answering(leave, [work = std::move(work)](const Done& changed) { changed(work()); }));
 }
 
-void Rest::load(ActiveRequest asked, Done done) const {
+void Rest::load(ActiveRequest& asked, Done done) const {
   (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
     this_.service_.models().load(model);
@@ -309,7 +309,7 @@ void Rest::load(ActiveRequest asked, Done done) const {
   });
 }
 
-void Rest::unload(ActiveRequest asked, Done done) const {
+void Rest::unload(ActiveRequest& asked, Done done) const {
   const bool dependents = change_parameters_of(asked.message.body).dependents;
   change(asked, std::move(done), [this_ = *this, model = asked.names.model, dependents] {
     this_.service_.models().unload(model, dependents);
@@ -317,14 +317,14 @@ void Rest::unload(ActiveRequest asked, Done done) const {
   });
 }
 
-void Rest::reset(ActiveRequest asked, Done done) const {
+void Rest::reset(ActiveRequest& asked, Done done) const {
   change(asked, std::move(done), [this_ = *this, &message = asked.message, model = asked.names.model] {
     reset_arms(*this_.service_.models().find(model, ""), message.body);
     return Reply{.body = "{}"};
   });
 }
 
-void Rest::load_config(ActiveRequest asked, Done done) const {
+void Rest::load_config(ActiveRequest& asked, Done done) const {
   (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done),
          [this_ = *this, user = asked.identity.name()] { return reloaded_json(this_.service_.reload_config(user)); });
@@ -333,7 +333,7 @@ void Rest::load_config(ActiveRequest asked, Done done) const {
 // ---- governance ----
 
 /// Erases a subject on the thread for changes. The body is {"subject": NAME}.
-void Rest::erase(ActiveRequest asked, Done done) const {
+void Rest::erase(ActiveRequest& asked, Done done) const {
   if (asked.identity.name().empty()) {
     throw Refusal(Http::forbidden, "erasure is for administrators: configure tenants, one with admin: true");
   }
@@ -353,7 +353,7 @@ void Rest::erase(ActiveRequest asked, Done done) const {
   });
 }
 
-void Rest::load_policy(ActiveRequest asked, Done done) const {
+void Rest::load_policy(ActiveRequest& asked, Done done) const {
   (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done), [this_ = *this] { return policy_json(reload_policy(this_.service_.options())); });
 }

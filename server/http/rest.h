@@ -37,9 +37,9 @@ class Rest {
   /// events.
   struct Handler {
     using AtOnce = Reply (*)(Service& service, const ActiveRequest& asked);
-    using Later = void (Rest::*)(ActiveRequest asked, Done done) const;
+    using Later = void (Rest::*)(ActiveRequest& asked, Done done) const;
     AtOnce at_once = nullptr;  ///< short; called on the transport's thread; may throw Refusal
-    Later later = nullptr;
+    Later later = nullptr;     ///< may move from `asked`
     constexpr Handler(AtOnce f) : at_once(f) {}
     constexpr Handler(Later f) : later(f) {}
     constexpr Handler(std::nullptr_t) {}
@@ -98,15 +98,15 @@ class Rest {
   void check_known(const Message& head) const;
   Service::IncomingRequest arriving(const Admitted& admitted, const Message& message, Clock::time_point arrived) const;
 
-  void infer(ActiveRequest asked, Done done) const;
-  void index(ActiveRequest asked, Done done) const;
-  void load(ActiveRequest asked, Done done) const;
-  void unload(ActiveRequest asked, Done done) const;
-  void reset(ActiveRequest asked, Done done) const;
-  void load_config(ActiveRequest asked, Done done) const;
-  void erase(ActiveRequest asked, Done done) const;
-  void load_policy(ActiveRequest asked, Done done) const;
-  void replay(ActiveRequest asked, Done done) const;
+  void infer(ActiveRequest& asked, Done done) const;
+  void index(ActiveRequest& asked, Done done) const;
+  void load(ActiveRequest& asked, Done done) const;
+  void unload(ActiveRequest& asked, Done done) const;
+  void reset(ActiveRequest& asked, Done done) const;
+  void load_config(ActiveRequest& asked, Done done) const;
+  void erase(ActiveRequest& asked, Done done) const;
+  void load_policy(ActiveRequest& asked, Done done) const;
+  void replay(ActiveRequest& asked, Done done) const;
 
   void change(const ActiveRequest& asked, Done done, std::function<Reply()> work) const;
   /// Wraps `done` to occupy a place until the request is fully answered. Returns null, after answering, if no place is

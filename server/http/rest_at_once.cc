@@ -44,12 +44,14 @@ Reply model_statistics(Service& service, const Asked& asked) {
 
 Reply model_splits(Service&, const Asked& asked) { return {.body = splits_json(*asked.served)}; }
 
+[[noreturn]] void refuse_form(const std::string& key, const std::string& value) {
+  throw Refusal(Http::bad_request, "query '" + key + "=" + value + "': expected format=text or format=dot");
+}
+
 Reply model_graph(Service& service, const Asked& asked) {
   auto form = PictureForm::text;
   for (const auto& [key, value] : query_of(asked.message.query)) {
-    if (key != "format" || (value != "text" && value != "dot")) {
-      throw Refusal(Http::bad_request, "query '" + key + "=" + value + "': expected format=text or format=dot");
-    }
+    if (key != "format" || (value != "text" && value != "dot")) refuse_form(key, value);
     form = value == "dot" ? PictureForm::dot : PictureForm::text;
   }
   const auto served = service.models().find(asked.names.model, asked.names.version);

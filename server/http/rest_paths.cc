@@ -162,7 +162,7 @@ Reply at_once::show_path(Service& service, const Rest::ActiveRequest& asked) {
   return {.body = json.take()};
 }
 
-void Rest::replay(ActiveRequest asked, Done done) const {
+void Rest::replay(ActiveRequest& asked, Done done) const {
   const auto number = whole_from(asked.names.item);
   if (!number) throw Refusal(Http::not_found, "path " + asked.names.item + " is not kept");
   const Done leave = with_place({.identity = asked.identity}, std::move(done));

@@ -165,7 +165,8 @@ bool redact_secrets(YAML::Node node) {
       found |= redact_secrets(value);
       continue;
     }
-    return redact_secrets(node) || true;  // the map has changed: its iterators are not valid
+    (void)redact_secrets(node);  // again, because iterators of a map that has changed are not valid
+    return true;
   }
   return found;
 }

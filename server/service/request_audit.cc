@@ -253,7 +253,7 @@ void RequestEntries::forget_subject(const std::string& subject) {
   subjects_.erase(subject);
 }
 
-void audit_request(Call& call, const Served& target, std::shared_ptr<RequestAudit> audit, bool governed) {
+void audit_request(Call& call, const Served& target, const std::shared_ptr<RequestAudit>& audit, bool governed) {
   if (call.path == nullptr) call.path = std::make_shared<PathRecord>(call.arrived);
   const GovernanceConfig& config = audit->config();
   const auto request =

@@ -67,6 +67,6 @@ class RequestAudit {
 /// the event refers to its decision.
 ///
 /// Call it after other functions that wrap the call's `done`, so that it sees the outcome before them.
-void audit_request(Call& call, const Served& target, std::shared_ptr<RequestAudit> audit, bool governed);
+void audit_request(Call& call, const Served& target, const std::shared_ptr<RequestAudit>& audit, bool governed);
 
 }  // namespace frazil::server
