@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Compares the latency of requests to three servers in turns: without governance, with a policy, with an audit log too.
+"""Compares the latency of requests to servers without governance, with a policy, and with an audit log too.
+
+The servers take random turns.
 
     bench/serve/governed.py [BUILD] [SECONDS]
 
@@ -8,6 +10,7 @@ Prints medians, 99th percentiles, and their ratios to the server without governa
 import http.client
 import json
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -69,7 +72,7 @@ def main():
         }
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            for server in (*servers.values(), *reversed(servers.values())):
+            for server in random.sample(list(servers.values()), len(servers)):  # no order favours one of them
                 server.ask(body)
         for server in servers.values():
             server.times = server.times[300:]  # after the warm-up
