@@ -29,8 +29,8 @@ struct PendingEntry {
 /// that has more than 65,535 bytes.
 std::string entry_of(const Json& event);
 
-/// Calls PendingEntry::make if it is there, and removes it. What that makes wrong is an event `gap` of reason "fault"
-/// instead.
+/// Calls PendingEntry::make if it is there, and removes it. If it throws or makes an event that entry_of() does not
+/// take, the entry is an event `gap` of reason "fault".
 void make_entry(PendingEntry& pending);
 
 }  // namespace frazil::govern

@@ -17,8 +17,8 @@
 
 namespace frazil::server {
 
-/// What governance keeps of a version. The manifest and the labels are set before the version is published, and then
-/// constant.
+/// The state of a version that governance needs. The manifest and the labels are set before the version is published,
+/// and then constant.
 struct VersionGovernance {
   govern::KeptDecisions run = {};    ///< permits of a policy for requests, by tenant
   govern::KeptDecisions named = {};  ///< for requests that name the version

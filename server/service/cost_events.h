@@ -15,7 +15,7 @@
 
 namespace frazil::server {
 
-/// What the tenant of a request pays.
+/// The cost of a settled request.
 struct CostFacts {
   std::optional<Nanoseconds> paid = {};  ///< nullopt: the request has no cost
   double price = 1;

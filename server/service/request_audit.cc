@@ -42,7 +42,7 @@ struct AuditedRequest {
   Payload payload;                       ///< without the events and the outcome
 };
 
-/// What an event states, as plain data: nothing in it belongs to the model or changes later.
+/// The content of an event as plain data: no part of it belongs to the model or changes later.
 struct RequestFacts {
   std::shared_ptr<RequestEntries> entries;
   bool governed;

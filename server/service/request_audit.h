@@ -13,7 +13,8 @@
 
 namespace frazil::server {
 
-/// What the entries of all requests share. The log's writer holds it, so it must not hold the log. Thread-safe.
+/// The data that the entries of all requests share. The log's writer holds it, so it must not hold the log.
+/// Thread-safe.
 class RequestEntries {
  public:
   /// `environment`: Environment::digest(). `keys`: of subjects; null: payloads are not sealed.
@@ -62,7 +63,7 @@ class RequestAudit {
 
 /// Appends an event when the call ends, also if it fails. The event has the model, its version and digest, the status,
 /// the time, the tenant and the steps; no value and no text of the request. With RequestAudit::keys() it commits to
-/// inputs and outputs, and the payload is sealed. A request whose event cannot be written fails with
+/// inputs and outputs, and the payload is sealed. A request whose event the log refuses fails with
 /// Http::unavailable, unless the log counts lost requests (PressureMode::gap). `governed`: a policy decides runs, and
 /// the event refers to its decision.
 ///
