@@ -19,7 +19,7 @@ FOLDERS = ("src", "include", "server", "govern", "compat", "tool", "python")
 LARGE_CLASSES = {
     "Array": 29,  # public API
     "Compiler": 29,  # of rules: a method for each form of an expression
-    "Governor": 32,  # a method for each hook
+    "Governor": 32,  # nine hooks, and the records of what they decide
     "GrpcSession": 26,
     "HttpConnection": 29,
     "OrtApi": 53,  # a table of pointers, given by ONNX Runtime

@@ -71,7 +71,8 @@ struct AuditLog::Impl {
   bool new_payload_file = false;  ///< the next commit begins one
   std::uint64_t size = 0, durable = 0, signed_size = 0, witnessed_size = 0;
   std::uint64_t lost = 0;
-  std::string lost_since, lost_reason, failure, conflict, witness_failure;
+  std::int64_t lost_since_ms = 0;
+  std::string lost_reason, failure, conflict, witness_failure;
   std::map<std::string, std::string> witness_states;
   std::int64_t last_ms = 0;
   bool urgent = false, checkpoint_asked = false, closing = false, closed = false, stop_witness = false;
@@ -151,7 +152,7 @@ std::optional<std::uint64_t> AuditLog::Impl::append_request(PendingEntry request
     fail(Code::limit, "audit log '{}': {}", options.folder, reason);
   }
   if (lost++ == 0) {
-    lost_since = format_time(request.at_ms);
+    lost_since_ms = request.at_ms;
     lost_reason = reason == kTooManyWait ? "pressure" : "storage";
   }
   return std::nullopt;
@@ -180,9 +181,7 @@ bool AuditLog::Impl::much_waits() const {
 /// Adds an event with the number of requests that were lost. Requires the lock.
 void AuditLog::Impl::add_gap() {
   if (lost == 0 || !failure.empty()) return;
-  const std::string at = format_time(time_stamp());
-  std::string gap =
-      canonical({{"at", at}, {"kind", "gap"}, {"lost", lost}, {"since", lost_since}, {"reason", lost_reason}});
+  std::string gap = gap_entry(time_stamp(), lost, lost_since_ms, lost_reason);
   const std::size_t bytes = gap.size();
   add({.text = std::move(gap), .bytes = bytes});
   lost = 0;

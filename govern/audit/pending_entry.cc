@@ -12,6 +12,8 @@
 namespace frazil::govern {
 namespace {
 
+constexpr std::size_t kMaxGapText = 1000;
+
 std::string kind_of(const Json& event) { return event.is_object() ? event.value("kind", Json()).dump() : ""; }
 
 /// Returns the entry of a request, which names the payload.
@@ -23,17 +25,6 @@ std::string entry_of_request(Json& event, const std::string& payload, std::int64
   if (!payload.empty()) event["blobs"].push_back(digest_text(sha256(payload)));
   if (!event.contains("at")) event["at"] = format_time(at_ms);
   return entry_of(event);
-}
-
-std::string gap_of_fault(std::int64_t at_ms, const std::string& text) {
-  const std::string at = format_time(at_ms);
-  Json gap{{"at", at}, {"kind", "gap"}, {"lost", 1}, {"since", at}, {"reason", "fault"}, {"text", text}};
-  try {
-    return canonical(gap);
-  } catch (const Error&) {  // the text is not UTF-8
-    gap.erase("text");
-    return canonical(gap);
-  }
 }
 
 }  // namespace
@@ -50,6 +41,23 @@ std::string entry_of(const Json& event) {
   return entry;
 }
 
+std::string gap_entry(std::int64_t at_ms, std::uint64_t lost, std::int64_t since_ms, std::string_view reason,
+                      std::string_view text) {
+  const Json gap = {{"at", format_time(at_ms)},
+                    {"kind", "gap"},
+                    {"lost", lost},
+                    {"since", format_time(since_ms)},
+                    {"reason", reason}};
+  if (text.empty()) return canonical(gap);
+  Json with_text = gap;
+  with_text["text"] = text.substr(0, kMaxGapText);
+  try {
+    return canonical(with_text);
+  } catch (const Error&) {  // the text is not UTF-8
+    return canonical(gap);
+  }
+}
+
 void make_entry(PendingEntry& pending) {
   if (!pending.make) return;
   try {
@@ -57,7 +65,7 @@ void make_entry(PendingEntry& pending) {
     pending.text = entry_of_request(made.event, made.payload, pending.at_ms);
     pending.payload = std::move(made.payload);
   } catch (const std::exception& error) {
-    pending.text = gap_of_fault(pending.at_ms, error.what());
+    pending.text = gap_entry(pending.at_ms, 1, pending.at_ms, "fault", error.what());
   }
 }
 

@@ -116,13 +116,13 @@ std::vector<NamedDigest> digests_of(const std::vector<NamedArray>& values, const
 
 template <class Commit>
 void add_commitments(Json& event, const RequestFacts& facts, Commit commit) {
-  const std::pair<const char*, const std::vector<NamedDigest>*> members[] = {{"input", &facts.inputs},
-                                                                             {"output", &facts.outputs}};
-  for (const auto& [kind, digests] : members) {
-    if (kind == std::string_view("output") && facts.error) continue;
-    Json& json = event[std::string(kind) + "s"] = Json::object();
-    for (const auto& [name, digest] : *digests) json[name] = commit(kind + (" " + name), digest);
-  }
+  const auto all = [&](const std::string& kind, const std::vector<NamedDigest>& digests) {
+    Json json = Json::object();
+    for (const auto& [name, digest] : digests) json[name] = commit(kind + name, digest);
+    return json;
+  };
+  event["inputs"] = all("input ", facts.inputs);
+  if (!facts.error) event["outputs"] = all("output ", facts.outputs);
 }
 
 /// Returns the bytes of the payload, or "" if there is none; `unrecorded` then has the reason.
@@ -157,7 +157,7 @@ govern::RequestEntry sealed_entry(const RequestFacts& facts, const std::string& 
   return entry;
 }
 
-/// Makes the entry of a request. Called by the log's writer.
+/// Makes the entry of a request, once, on any thread.
 govern::RequestEntry entry_of(RequestFacts& facts) {
   govern::RequestEntry entry;
   if (facts.entries->keys() == nullptr) {

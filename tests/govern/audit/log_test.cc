@@ -1,4 +1,6 @@
 // The writer: events, durability, restarts, refusal and gaps, witnesses, proofs, pruning.
+#include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -213,21 +215,24 @@ TEST(AuditLog, WhatCannotBeMadeIsAGap) {
   other["kind"] = "boot";
   strange["model"] = "\xff";
   for (const Json& event : {large, other, strange}) append_request(log, event);
-  log.append_request([]() -> RequestEntry { throw std::runtime_error("no memory \xff"); }, 100);
+  for (const std::string& text : {std::string(70000, 'x'), std::string("\xff")}) {
+    log.append_request([text]() -> RequestEntry { throw std::runtime_error(text); }, 100);
+  }
   append_request(log, request_event("definition 1", 7));
   log.append(shutdown_event());
   log.close();
   const VerifyReport report = verify(folder.path());
   EXPECT_EQ(findings_of(report), "");
-  EXPECT_EQ(report.kinds.at("gap"), 4);
-  EXPECT_EQ(report.lost, 4);
+  EXPECT_EQ(report.kinds.at("gap"), 5);
+  EXPECT_EQ(std::ranges::count_if(report.notes, [](const auto& note) { return note.ends_with("(fault)"); }), 5);
+  EXPECT_EQ(report.lost, 5);
   EXPECT_EQ(report.kinds.at("request"), 2);
 }
 
 TEST(AuditLog, RequestsAreMadeOnceAndInOrder) {
   const TemporaryFolder folder;
   AuditLog log(options_of(folder.path()));
-  append_run(log, 0);
+  append_run(log, 10);
   log.publish_checkpoint();
   std::vector<int> made;
   {
@@ -239,16 +244,44 @@ TEST(AuditLog, RequestsAreMadeOnceAndInOrder) {
             return RequestEntry{request_event("definition 1", i)};
           },
           100);
-      EXPECT_EQ(index, i + 4);
+      EXPECT_EQ(index, i + 14);
     }
     wait_for_failure(log, true);
+    EXPECT_THAT(log.status().failure, HasSubstr("File too large"));
   }
   wait_for_failure(log, false);
-  EXPECT_EQ(log.append(boot_event()), 9);
+  EXPECT_EQ(log.append(boot_event()), 19);
   log.append(shutdown_event());
   log.close();
   EXPECT_EQ(made, (std::vector{0, 1, 2, 3, 4}));
-  EXPECT_EQ(verify(folder.path()).kinds.at("request"), 5);
+  EXPECT_EQ(verify(folder.path()).kinds.at("request"), 15);
+}
+
+TEST(AuditLog, CallersMakeEntriesWhileManyWait) {
+  constexpr int kRequests = 5000;
+  const TemporaryFolder folder;
+  AuditOptions options = options_of(folder.path());
+  options.commit_every = std::chrono::hours(1);
+  AuditLog log(options);
+  append_run(log, 0);
+  log.append(boot_event());
+  std::atomic<int> made_here = 0, made = 0;
+  for (int i = 0; i < kRequests; ++i) {
+    const auto make = [&, i, caller = std::this_thread::get_id()] {
+      ++made;
+      made_here += std::this_thread::get_id() == caller ? 1 : 0;
+      return RequestEntry{request_event("definition 1", i)};
+    };
+    EXPECT_EQ(log.append_request(make, 100), i + 5);
+  }
+  EXPECT_GT(made_here, 500) << "4,096 of them wait for the writer";
+  EXPECT_LT(made_here, 1000);
+  log.append(shutdown_event());
+  log.close();
+  EXPECT_EQ(made, kRequests);
+  const VerifyReport report = verify(folder.path());
+  EXPECT_EQ(findings_of(report), "");
+  EXPECT_EQ(report.kinds.at("request"), kRequests);
 }
 
 TEST(AuditLog, ProvesEntriesToThirdParties) {

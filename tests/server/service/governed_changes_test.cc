@@ -267,5 +267,24 @@ TEST_F(GovernedChanges, RequestsReferToTheKeptDecision) {
   EXPECT_EQ(run->after, "forbidden by 'm'");
 }
 
+TEST_F(GovernedChanges, StepsThatAnEventCannotHoldAreLeftOut) {
+  constexpr int kSteps = 150;
+  models_.add("m", kTriple);
+  std::string text = "inputs: {x: 'f32[N,2]'}\nsteps:\n", from = "x";
+  for (int i = 0; i < kSteps; ++i) {
+    const std::string name = std::string(500, 's') + std::to_string(i);
+    text += "  - {name: " + name + ", model: m, inputs: {x: " + std::exchange(from, name + ".y") + "}}\n";
+  }
+  models_.write("p.yaml", text + "outputs: {y: " + from + "}\n");
+  serve("");
+  EXPECT_EQ(ask_for("p"), "answered");
+  const auto all = events({"request", "gap"});
+  ASSERT_EQ(all.size(), 1u);
+  const govern::Json& steps = all[0]["steps"];
+  EXPECT_GT(steps.size(), 50u);
+  EXPECT_EQ(steps.back()["kind"], "left out");
+  EXPECT_EQ(steps.back()["taken"], std::to_string(kSteps - steps.size() + 1) + " steps");
+}
+
 }  // namespace
 }  // namespace frazil::test
